@@ -1,0 +1,14 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+import { record, renderStack } from "./recorder.js";
+
+const FILE = new URL("../../stack.json", import.meta.url);
+
+test("infra/stack.json is what the program gives", async () => {
+  const stack = renderStack(await record());
+  if (process.env["MODE"] === "write") {
+    writeFileSync(FILE, stack);
+  }
+  expect(readFileSync(FILE, "utf8"), "infra/stack.json is stale: run npm run stack in infra/pulumi").toBe(stack);
+});

@@ -1,0 +1,421 @@
+//! Identities. Each has its own type, is checked when it is made, and prints as people read it.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use uuid::Uuid;
+
+/// Namespace of pipeline run ids (a random UUID, fixed for ever: ids derived from it are stored).
+const PIPELINE_RUN_NAMESPACE: Uuid = Uuid::from_u128(0x1b0f_5b0e_6f0c_4e0e_9c39_5d6a_0a4e_7b11);
+/// Namespace of domain event ids.
+const EVENT_NAMESPACE: Uuid = Uuid::from_u128(0x7c3d_92a4_0b55_4f6b_8f0b_2f7e_61d8_c5a2);
+/// Namespace of delivery ids that we mint for deliveries that came without a usable one.
+const DELIVERY_NAMESPACE: Uuid = Uuid::from_u128(0xe2a7_4c19_9d3b_4a80_b1c5_3a96_77f4_0d63);
+
+/// Longest tenant, project or source id.
+const SLUG_LENGTH_MAX: usize = 63;
+/// Longest host name (RFC 1035).
+const HOST_LENGTH_MAX: usize = 253;
+/// Longest delivery id that is kept as it came; GitHub sends 36 characters.
+const DELIVERY_ID_LENGTH_MAX: usize = 64;
+
+/// Why a text is not an identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// A tenant, project or source id must match `[a-z0-9][a-z0-9-]{0,62}`.
+    #[error("must be 1 to 63 of a-z, 0-9 and '-', not starting with '-'")]
+    Slug,
+    /// A host must be a lower-case DNS name without a scheme or port.
+    #[error("must be a DNS name, without scheme, port or path")]
+    Host,
+    /// Repository ids are positive numbers (GitHub) or GUIDs (Azure DevOps).
+    #[error("must be a positive number or a GUID")]
+    RepositoryId,
+    /// Attempts count from one.
+    #[error("must be between 1 and 4294967295")]
+    Attempt,
+    /// A delivery id must be printable ASCII without separators.
+    #[error("must be 1 to 64 of a-z, A-Z, 0-9 and '-'")]
+    DeliveryId,
+}
+
+fn is_slug(text: &str) -> bool {
+    text.len() <= SLUG_LENGTH_MAX
+        && !text.is_empty()
+        && !text.starts_with('-')
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+macro_rules! slug {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes a text of `[a-z0-9][a-z0-9-]{0,62}`; anything else is an [`IdError::Slug`].
+            pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+                let text = text.into();
+                if is_slug(&text) { Ok(Self(text)) } else { Err(IdError::Slug) }
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+slug! {
+    /// A customer of the Factory; the border that no data crosses.
+    TenantId
+}
+slug! {
+    /// A project of a tenant.
+    ProjectId
+}
+slug! {
+    /// A configured sender of deliveries: the last part of a webhook's path.
+    SourceId
+}
+
+/// Which kind of system tells the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SystemOfRecord {
+    /// github.com, a ghe.com tenant, or a GitHub Enterprise Server.
+    GitHub,
+    /// Azure DevOps Services or Server.
+    AzureDevOps,
+}
+
+impl SystemOfRecord {
+    /// The word that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::GitHub => "GitHub",
+            Self::AzureDevOps => "AzureDevOps",
+        }
+    }
+}
+
+/// The host of a system of record, lower case. Numeric ids of two hosts collide, so every id is read together with it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Host(String);
+
+impl Host {
+    /// Takes a DNS name in any case; a scheme, port, path or other character is an [`IdError::Host`].
+    pub fn new(text: &str) -> Result<Self, IdError> {
+        let host = text.to_ascii_lowercase();
+        let fits = !host.is_empty()
+            && host.len() <= HOST_LENGTH_MAX
+            && host.split('.').all(|label| {
+                !label.is_empty()
+                    && !label.starts_with('-')
+                    && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            });
+        if fits { Ok(Self(host)) } else { Err(IdError::Host) }
+    }
+
+    /// The host as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A repository's id at its host: a number at GitHub, a GUID at Azure DevOps. Names are labels that change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryId(String);
+
+impl RepositoryId {
+    /// A GitHub repository id. Zero is no id.
+    pub fn from_number(number: u64) -> Result<Self, IdError> {
+        if number == 0 { Err(IdError::RepositoryId) } else { Ok(Self(number.to_string())) }
+    }
+
+    /// Reads an id as it was printed: a positive decimal number or a GUID.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        if let Ok(number) = text.parse::<u64>() {
+            return Self::from_number(number);
+        }
+        let guid = Uuid::try_parse(text).map_err(|_| IdError::RepositoryId)?;
+        Ok(Self(guid.hyphenated().to_string()))
+    }
+
+    /// The id as text, canonical: equal ids print equally.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RepositoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What names a repository for ever: its host and its id there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryKey {
+    /// Where the id is valid.
+    pub host: Host,
+    /// The id at that host.
+    pub id: RepositoryId,
+}
+
+impl fmt::Display for RepositoryKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.host, self.id)
+    }
+}
+
+/// A run's id at its host. Re-runs keep it; the attempt tells them apart. Ids beyond 2^32 are ordinary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub u64);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A job's id at its host. A re-run gives its jobs new ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u64);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which try of a run: 1 for the first, more after re-runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Attempt(NonZeroU32);
+
+impl Attempt {
+    /// Takes 1 to 2^32 − 1; zero is an [`IdError::Attempt`].
+    pub fn new(number: u32) -> Result<Self, IdError> {
+        NonZeroU32::new(number).map(Self).ok_or(IdError::Attempt)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Our id of one attempt of one run: the same for everybody who sees the same attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PipelineRunId(Uuid);
+
+impl PipelineRunId {
+    /// `UUIDv5` of (tenant, system, host, repository id, run id, attempt), each length-prefixed, so that no two
+    /// lists of parts give the same name.
+    #[must_use]
+    pub fn derive(
+        tenant: &TenantId,
+        system: SystemOfRecord,
+        repository: &RepositoryKey,
+        run: RunId,
+        attempt: Attempt,
+    ) -> Self {
+        Self(derive(
+            PIPELINE_RUN_NAMESPACE,
+            &[
+                tenant.as_str(),
+                system.as_str(),
+                repository.host.as_str(),
+                repository.id.as_str(),
+                &run.to_string(),
+                &attempt.to_string(),
+            ],
+        ))
+    }
+
+    /// Takes an id that was derived before, as it comes back from a store.
+    #[must_use]
+    pub const fn from_uuid(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    /// The UUID.
+    #[must_use]
+    pub const fn as_uuid(&self) -> &Uuid {
+        &self.0
+    }
+}
+
+impl fmt::Display for PipelineRunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+/// The sender's id of one delivery. A redelivery repeats it, and it is not signed: evidence, never proof.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeliveryId(String);
+
+impl DeliveryId {
+    /// Takes the id as it was sent: 1 to 64 ASCII letters, digits and hyphens.
+    pub fn new(text: &str) -> Result<Self, IdError> {
+        let fits = (1..=DELIVERY_ID_LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if fits { Ok(Self(text.to_owned())) } else { Err(IdError::DeliveryId) }
+    }
+
+    /// An id for a delivery that came without a usable one: the same body at the same source gets the same id.
+    #[must_use]
+    pub fn for_body(source: &SourceId, body_sha256: &str) -> Self {
+        Self(derive(DELIVERY_NAMESPACE, &[source.as_str(), body_sha256]).hyphenated().to_string())
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How often a stored item has been written: the condition of the next write, and a domain event's sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The revision that the next write gets.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// `UUIDv5` of a domain event: (subject, revision, type).
+#[must_use]
+pub(crate) fn event_id(subject: &str, revision: Revision, kind: &str) -> Uuid {
+    derive(EVENT_NAMESPACE, &[subject, &revision.to_string(), kind])
+}
+
+/// `UUIDv5` over length-prefixed parts (`<bytes>:<part>,` each): `("t1", "x")` and `("t1:x")` differ.
+fn derive(namespace: Uuid, parts: &[&str]) -> Uuid {
+    let mut name = String::new();
+    for part in parts {
+        name.push_str(&part.len().to_string());
+        name.push(':');
+        name.push_str(part);
+        name.push(',');
+    }
+    Uuid::new_v5(&namespace, name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_id(tenant: &str, host: &str, repository: u64, run: u64, attempt: u32) -> String {
+        let repository = RepositoryKey {
+            host: Host::new(host).unwrap(),
+            id: RepositoryId::from_number(repository).unwrap(),
+        };
+        PipelineRunId::derive(
+            &TenantId::new(tenant).unwrap(),
+            SystemOfRecord::GitHub,
+            &repository,
+            RunId(run),
+            Attempt::new(attempt).unwrap(),
+        )
+        .to_string()
+    }
+
+    #[test]
+    fn a_pipeline_run_id_never_changes() {
+        // Stored ids depend on this very value.
+        assert_eq!(run_id("t1", "github.com", 11, 880, 1), "PIN");
+    }
+
+    #[test]
+    fn each_part_of_a_run_tells_it_apart() {
+        let ids = std::collections::BTreeSet::from([
+            run_id("t1", "github.com", 11, 880, 1),
+            run_id("t2", "github.com", 11, 880, 1),
+            run_id("t1", "ghe.example.com", 11, 880, 1),
+            run_id("t1", "github.com", 12, 880, 1),
+            run_id("t1", "github.com", 11, 881, 1),
+            run_id("t1", "github.com", 11, 880, 2),
+            run_id("t1", "github.com", 1, 1880, 1),
+            run_id("t1", "github.com", 11, 880 + (1 << 32), 1),
+            run_id("t1", "github.com", 11, 880, u32::MAX),
+        ]);
+        assert_eq!(ids.len(), 9);
+    }
+
+    #[test]
+    fn parts_that_join_to_one_text_give_two_ids() {
+        let namespace = PIPELINE_RUN_NAMESPACE;
+        assert_ne!(derive(namespace, &["t1", "GitHub"]), derive(namespace, &["t1:GitHub"]));
+        assert_ne!(derive(namespace, &["a#b", "c"]), derive(namespace, &["a", "b#c"]));
+        assert_ne!(derive(namespace, &["1:a,", ""]), derive(namespace, &["", "1:a,"]));
+    }
+
+    #[test]
+    fn ids_of_tenants_admit_no_separator() {
+        for good in ["t1", "0", "acme-2", &"a".repeat(63)] {
+            assert!(TenantId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "A", "a#b", "a:b", "a/b", "a b", "ä", "a\n", &"a".repeat(64)] {
+            assert_eq!(TenantId::new(bad), Err(IdError::Slug), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_bare_dns_name() {
+        assert_eq!(Host::new("GitHub.com").unwrap().as_str(), "github.com");
+        for bad in ["", "https://github.com", "github.com:443", "a/b", "a..b", "-a.b", "a b", "."] {
+            assert_eq!(Host::new(bad), Err(IdError::Host), "{bad}");
+        }
+    }
+
+    #[test]
+    fn repository_ids_are_canonical() {
+        assert_eq!(RepositoryId::parse("011").unwrap(), RepositoryId::from_number(11).unwrap());
+        let guid = "4BC14D40-c903-45e2-872e-0462c7748079";
+        assert_eq!(RepositoryId::parse(guid).unwrap().as_str(), guid.to_lowercase());
+        for bad in ["", "0", "-1", "a/b", "1.5"] {
+            assert_eq!(RepositoryId::parse(bad), Err(IdError::RepositoryId), "{bad}");
+        }
+    }
+}

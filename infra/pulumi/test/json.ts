@@ -20,11 +20,11 @@ async function json(value: unknown): Promise<Json> {
   if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") {
     return value;
   }
-  if (pulumi.asset.FileArchive.isInstance(value)) {
-    return { archive: await (value as pulumi.asset.FileArchive).path };
-  }
   if (Array.isArray(value)) {
     return Promise.all(value.map(json));
+  }
+  if (value instanceof pulumi.asset.FileArchive) {
+    return { archive: await value.path };
   }
   if (typeof value === "object" && !pulumi.Resource.isInstance(value)) {
     return deterministic(value);

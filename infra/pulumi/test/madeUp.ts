@@ -5,7 +5,10 @@ import type { JsonObject } from "./json.js";
 const ACCOUNT = "000000000000";
 const REGION = "us-east-1";
 
-/** `outputs.arn` is there always, so that whoever reads a policy can join it to a resource by equality. */
+/**
+ * `outputs.arn` is there always, so that whoever reads a policy can join it to a resource by equality.
+ * What has no ARN of its own (a function URL, a permission, an inline policy) bears its owner's.
+ */
 export function madeUp(
   type: string,
   logicalName: string,
@@ -21,9 +24,9 @@ export function madeUp(
     case "aws:dynamodb/table:Table":
       return { id: name, outputs: { arn: arn("dynamodb", `table/${name}`) } };
     case "aws:iam/role:Role":
-      return { id: name, outputs: { arn: `arn:aws:iam::${ACCOUNT}:role/${name}` } };
+      return { id: name, outputs: { arn: roleArn(name) } };
     case "aws:iam/rolePolicy:RolePolicy":
-      return { id: `${String(inputs["role"])}:${name}`, outputs: {} };
+      return { id: `${String(inputs["role"])}:${name}`, outputs: { arn: roleArn(String(inputs["role"])) } };
     case "aws:lambda/eventSourceMapping:EventSourceMapping":
       return { id: name, outputs: { arn: arn("lambda", `event-source-mapping:${name}`) } };
     case "aws:lambda/function:Function":
@@ -32,12 +35,15 @@ export function madeUp(
       return {
         id: String(inputs["functionName"]),
         outputs: {
-          functionArn: arn("lambda", `function:${String(inputs["functionName"])}`),
+          arn: arn("lambda", `function:${String(inputs["functionName"])}`),
           functionUrl: `https://${name}.lambda-url.${REGION}.on.aws/`,
         },
       };
     case "aws:lambda/permission:Permission":
-      return { id: String(inputs["statementId"]), outputs: {} };
+      return {
+        id: String(inputs["statementId"]),
+        outputs: { arn: arn("lambda", `function:${String(inputs["function"])}`) },
+      };
     case "aws:secretsmanager/secret:Secret": {
       // Secrets Manager ends every ARN in six characters of its own choice.
       const secretArn = arn("secretsmanager", `secret:${name}-000000`);
@@ -50,4 +56,8 @@ export function madeUp(
     default:
       throw new Error(`${type} is new: say in test/madeUp.ts what AWS would make up for it`);
   }
+}
+
+function roleArn(name: string): string {
+  return `arn:aws:iam::${ACCOUNT}:role/${name}`;
 }

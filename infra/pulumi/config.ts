@@ -76,7 +76,12 @@ function parseGithubSource(value: unknown, key: string): GithubSource {
   switch (fields["kind"]) {
     case "Hook":
       onlyKeys(fields, key, ["id", "kind", "host", "tenantId"]);
-      return { id, kind: "Hook", host, tenantId: match(fields["tenantId"], `${key}.tenantId`, /^[a-z0-9][a-z0-9-]{0,62}$/) };
+      return {
+        id,
+        kind: "Hook",
+        host,
+        tenantId: match(fields["tenantId"], `${key}.tenantId`, /^[a-z0-9][a-z0-9-]{0,62}$/),
+      };
     case "App":
       onlyKeys(fields, key, ["id", "kind", "host"]);
       return { id, kind: "App", host };
@@ -106,7 +111,9 @@ export function parseAlarmTopicArns(value: unknown): readonly string[] {
   if (!Array.isArray(value)) {
     throw wrong("alarmTopicArns", `expected a list of SNS topic ARNs, found ${show(value)}`);
   }
-  return value.map((arn, at) => match(arn, `alarmTopicArns[${at}]`, /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]+$/));
+  return value.map((arn, at) =>
+    match(arn, `alarmTopicArns[${at}]`, /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]+$/),
+  );
 }
 
 function read(config: pulumi.Config, key: string): unknown {

@@ -24,10 +24,7 @@ export type Grant =
   | { readonly can: "update"; readonly table: TableName };
 
 export type EnvironmentValue =
-  | string
-  | { readonly urlOf: QueueName }
-  | { readonly nameOf: TableName }
-  | { readonly setting: "githubSources" };
+  string | { readonly urlOf: QueueName } | { readonly nameOf: TableName } | { readonly setting: "githubSources" };
 
 /** Metrics that a function counts in namespace `Plumbline`, and of which one count is already worth a look. */
 export type AlarmedCount = "Quarantined" | "SecretUnusable" | "SecurityEvents";
@@ -44,11 +41,7 @@ export interface FunctionDefinition {
 export const functions = {
   "github-webhook": {
     trigger: { kind: "url" },
-    grants: [
-      { can: "send", queue: "observations" },
-      { can: "readGithubSecrets" },
-      { can: "writeLogs" },
-    ],
+    grants: [{ can: "send", queue: "observations" }, { can: "readGithubSecrets" }, { can: "writeLogs" }],
     // GitHub gives up after 10 s.
     timeoutSeconds: 8,
     memoryMb: 256,

@@ -30,10 +30,7 @@ export function statement(grant: Grant, arns: Arns): Statement {
       return allow(["sqs:SendMessage"], [arns.queues[grant.queue]]);
     case "consume":
       // The event source mapping polls with the function's own role.
-      return allow(
-        ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"],
-        [arns.queues[grant.queue]],
-      );
+      return allow(["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"], [arns.queues[grant.queue]]);
     case "read":
       return allow(["dynamodb:BatchGetItem"], [arns.tables[grant.table]]);
     case "put":
@@ -53,9 +50,7 @@ export function policyDocument(grants: readonly Grant[], arns: Arns): string {
 /** Lets the Lambda service, and nobody else, take a function's role. */
 export const assumedByLambda = JSON.stringify({
   Version: "2012-10-17",
-  Statement: [
-    { Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" }, Action: "sts:AssumeRole" },
-  ],
+  Statement: [{ Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" }, Action: "sts:AssumeRole" }],
 });
 
 function allow(actions: readonly string[], resources: readonly string[]): Statement {

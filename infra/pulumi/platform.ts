@@ -12,7 +12,14 @@ import { deployedName, githubSecretName, githubSourcesVariable, type Settings } 
 import { type EnvironmentValue, type FunctionDefinition, functions } from "./functions.js";
 import { visibilitySeconds } from "./limits.js";
 import { mapRecord } from "./records.js";
-import { type QueueDefinition, type QueueName, queues, type TableDefinition, type TableName, tables } from "./stores.js";
+import {
+  type QueueDefinition,
+  type QueueName,
+  queues,
+  type TableDefinition,
+  type TableName,
+  tables,
+} from "./stores.js";
 
 export interface Stores {
   readonly tables: Readonly<Record<TableName, MirrorTable>>;

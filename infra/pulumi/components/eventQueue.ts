@@ -63,7 +63,8 @@ export class EventQueue extends pulumi.ComponentResource {
       `${name}-age`,
       {
         deployedName: `${args.deployedName}-age`,
-        description: "A message waits longer than all its tries should take. Look for throttles or failures of the consumer.",
+        description:
+          "A message waits longer than all its tries should take. Look for throttles or failures of the consumer.",
         namespace: "AWS/SQS",
         metricName: "ApproximateAgeOfOldestMessage",
         statistic: "Maximum",

@@ -24,12 +24,12 @@ export class MirrorTable extends pulumi.ComponentResource {
         hashKey,
         ...(rangeKey === undefined ? {} : { rangeKey }),
         attributes: keyAttributes(args.definition).map((attribute) => ({ name: attribute, type: "S" })),
+        // Not `keySchemas`: the provider has been seen to find a change in it on every preview
+        // (hashicorp/terraform-provider-aws#46513).
         globalSecondaryIndexes: Object.entries(args.definition.indexes ?? {}).map(([index, keys]) => ({
           name: index,
-          keySchemas: [
-            { attributeName: keys.hashKey, keyType: "HASH" },
-            { attributeName: keys.rangeKey, keyType: "RANGE" },
-          ],
+          hashKey: keys.hashKey,
+          rangeKey: keys.rangeKey,
           projectionType: "KEYS_ONLY",
         })),
         ...(expiryAttribute === undefined ? {} : { ttl: { attributeName: expiryAttribute, enabled: true } }),

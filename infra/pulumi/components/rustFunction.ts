@@ -54,9 +54,7 @@ export class RustFunction extends pulumi.ComponentResource {
         memorySize: definition.memoryMb,
         environment: { variables: args.environment },
         loggingConfig: { logFormat: "Text", logGroup: logGroup.name },
-        ...(args.reservedConcurrency === undefined
-          ? {}
-          : { reservedConcurrentExecutions: args.reservedConcurrency }),
+        ...(args.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: args.reservedConcurrency }),
       },
       // Without its policy the first calls would fail, and an event source mapping is refused.
       { parent: this, dependsOn: [policy] },

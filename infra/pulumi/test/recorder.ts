@@ -78,7 +78,10 @@ export async function record(settings: Record<string, string> = localSettings())
   for (const { resource, parent, protect } of registrations) {
     // Waiting for each URN is what makes the record complete.
     const key = nameOf(await resolved(resource.urn));
-    byKey.set(key, { parent: parent === undefined ? null : stackIsNobody(nameOf(await resolved(parent.urn))), protect });
+    byKey.set(key, {
+      parent: parent === undefined ? null : stackIsNobody(nameOf(await resolved(parent.urn))),
+      protect,
+    });
   }
   const resources = (await Promise.all(played)).map((resource) => {
     const options = byKey.get(`${resource.type}::${resource.name}`);
@@ -92,7 +95,14 @@ export async function record(settings: Record<string, string> = localSettings())
 
 /** What infra/stack.json holds. */
 export function renderStack({ resources }: Recording): string {
-  const rows = resources.map(({ type, name, parent, id, inputs, outputs }) => ({ type, name, parent, id, inputs, outputs }));
+  const rows = resources.map(({ type, name, parent, id, inputs, outputs }) => ({
+    type,
+    name,
+    parent,
+    id,
+    inputs,
+    outputs,
+  }));
   return `${JSON.stringify({ project: PROJECT, stack: STACK, resources: rows }, undefined, 2)}\n`;
 }
 

@@ -119,16 +119,6 @@ impl Outcome {
             Self::Quarantined(_) => "quarantined",
         }
     }
-
-    /// Whether a later outcome of the same delivery replaces this one in the ledger. A redelivery of something that
-    /// was applied is a no-op, and must not hide that it was applied.
-    #[must_use]
-    pub const fn yields_to_no_op(&self) -> bool {
-        match self {
-            Self::Applied | Self::Contested => false,
-            Self::NoOp | Self::Unregistered | Self::OutOfScope | Self::Quarantined(_) => true,
-        }
-    }
 }
 
 /// One row of the delivery ledger. It answers "where did it go?"; correctness never depends on it.

@@ -11,5 +11,6 @@ pub mod fold;
 pub mod ids;
 pub mod observation;
 pub mod pipeline_run;
+pub mod registration;
 pub mod stage;
 pub mod words;

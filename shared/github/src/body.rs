@@ -90,3 +90,78 @@ fn form_decode(encoded: &[u8]) -> Cow<'_, [u8]> {
         encoded.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     Cow::Owned(percent_decode(&spaced).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(form: &str) -> Result<String, String> {
+        form_field(form.as_bytes()).map(Cow::into_owned).map_err(|reason| reason.to_string())
+    }
+
+    #[test]
+    fn base64_gives_the_bytes_that_were_signed() {
+        let form = "cGF5bG9hZD0lN0IlMjJ5byUyMiUzQXRydWUlN0Q=";
+        assert_eq!(
+            exact_bytes(form, Encoding::Base64).as_deref(),
+            Ok(b"payload=%7B%22yo%22%3Atrue%7D".as_slice())
+        );
+        assert_eq!(exact_bytes("", Encoding::Base64).as_deref(), Ok([].as_slice()));
+        assert_eq!(exact_bytes("/+8=", Encoding::Base64).as_deref(), Ok([0xff, 0xef].as_slice()));
+        for bad in ["{}", "c", "cGF5bG9hZA", "cGF5bG9hZA==\n", "_-8="] {
+            assert_eq!(exact_bytes(bad, Encoding::Base64), Err(NotBase64), "{bad}");
+        }
+    }
+
+    #[test]
+    fn text_is_its_own_bytes() {
+        let text = "\u{feff}{\"a\":\"ü\"}\r\n";
+        assert_eq!(exact_bytes(text, Encoding::from(false)).as_deref(), Ok(text.as_bytes()));
+    }
+
+    #[test]
+    fn a_form_is_known_by_its_content_type_alone() {
+        for form in [
+            "application/x-www-form-urlencoded",
+            "Application/X-WWW-Form-Urlencoded",
+            "application/x-www-form-urlencoded; charset=utf-8",
+            " application/x-www-form-urlencoded ;charset=utf-8",
+        ] {
+            assert!(is_form(form), "{form}");
+        }
+        for other in ["", "application/json", "application/x-www-form-urlencoded2", "; a/b"] {
+            assert!(!is_form(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_payload_is_decoded_once() {
+        for (form, json) in [
+            ("payload=%7B%22yo%22%3Atrue%7D", "{\"yo\":true}"),
+            ("payload={}", "{}"),
+            ("payload=%7b+%7d", "{ }"),
+            ("payload=%2B%25%26%3D+%C3%BC", "+%&= ü"),
+            ("a=1&payload=x&b", "x"),
+            ("payload=a=b", "a=b"),
+            ("p%61yload=x", "x"),
+            ("payload=", ""),
+            ("payload", ""),
+            ("payload=%zz%", "%zz%"),
+        ] {
+            assert_eq!(field(form), Ok(json.to_owned()), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_form_without_one_readable_payload_is_unreadable() {
+        let unreadable = |place: &str| Err(format!("Unreadable: {place}"));
+        for none in ["", "Payload=x", "a=payload", "{\"payload\":1}"] {
+            assert_eq!(field(none), unreadable("no form field payload"), "{none}");
+        }
+        let twice = unreadable("more than one form field payload");
+        assert_eq!(field("payload={}&payload={}"), twice);
+        let not_text = unreadable("form field payload is not UTF-8");
+        assert_eq!(field("payload=%ff"), not_text);
+        assert_eq!(field("payload=+%C3"), not_text);
+    }
+}

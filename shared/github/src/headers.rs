@@ -118,3 +118,70 @@ impl<'a> Headers<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIGNATURE: &str =
+        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+    #[test]
+    fn names_are_compared_without_case() {
+        let changes: [fn(&str) -> String; 3] =
+            [str::to_lowercase, str::to_uppercase, str::to_owned];
+        for change in changes {
+            let names = [
+                "X-GitHub-Event",
+                "X-GitHub-Delivery",
+                "X-GitHub-Hook-ID",
+                "Content-Type",
+                "X-Hub-Signature-256",
+            ]
+            .map(change);
+            let values = ["ping", "72d3162e-cc78-11e3-81ab", "42", "application/json", SIGNATURE];
+            let headers: Headers<'_> = names.iter().map(String::as_str).zip(values).collect();
+            assert_eq!(headers.event(), Some("ping"));
+            assert_eq!(headers.delivery_id().unwrap().as_str(), "72d3162e-cc78-11e3-81ab");
+            assert_eq!(headers.hook_id(), Some(42));
+            assert_eq!(headers.content_type(), Some("application/json"));
+            assert!(headers.signature().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_header_that_came_twice_says_nothing() {
+        let twice = |name| Headers::from_iter([(name, SIGNATURE), (name, SIGNATURE)]);
+        let signature = twice("X-Hub-Signature-256").signature();
+        assert_eq!(signature.map(|_| ()), Err(SignatureError::Malformed));
+        assert_eq!(twice("X-GitHub-Event").event(), None);
+        assert_eq!(twice("Content-Type").content_type(), None);
+    }
+
+    #[test]
+    fn the_legacy_signature_is_not_read() {
+        for name in ["X-Hub-Signature", "X-Hub-Signature-1", "X-Hub-Signature-256 "] {
+            let headers = Headers::from_iter([(name, SIGNATURE)]);
+            assert_eq!(headers.signature().map(|_| ()), Err(SignatureError::Missing), "{name}");
+        }
+    }
+
+    #[test]
+    fn ids_that_are_none_are_left_out() {
+        let long = "ä".repeat(65);
+        let headers = Headers::from_iter([
+            ("x-github-delivery", "not an id\n"),
+            ("x-github-hook-id", "-1"),
+            ("x-github-event", long.as_str()),
+        ]);
+        assert_eq!((headers.delivery_id(), headers.hook_id()), (None, None));
+        assert_eq!(headers.event_word().as_str(), "ä".repeat(64));
+        assert_eq!(Headers::default().event_word().as_str(), "");
+    }
+
+    #[test]
+    fn no_value_is_printed() {
+        let headers = Headers::from_iter([("x-hub-signature-256", SIGNATURE)]);
+        assert!(!format!("{headers:?}").contains("757107"));
+    }
+}

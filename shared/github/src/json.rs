@@ -157,3 +157,99 @@ fn known_path(path: &str) -> &str {
         _ => "a field",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        name: Option<Str<'a>>,
+    }
+
+    fn time(json: &str) -> Option<String> {
+        serde_json::from_str::<Time>(json).ok().map(|time| time.0.to_string())
+    }
+
+    #[test]
+    fn a_struct_is_an_object_and_no_array() {
+        assert!(serde_json::from_str::<Named<'_>>(r#"["a"]"#).is_ok(), "derive alone is lenient");
+        assert!(serde_json::from_str::<Strict<Named<'_>>>(r#"["a"]"#).is_err());
+        assert!(serde_json::from_str::<Strict<Named<'_>>>(r#"{"name":"a"}"#).is_ok());
+        for bad in ["[]", "\"a\"", "1", "null", r#"{"name":"a","name":"a"}"#] {
+            assert!(serde_json::from_str::<Strict<Named<'_>>>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_borrowed_unless_it_is_escaped() {
+        let name = |json| serde_json::from_str::<Named<'_>>(json).unwrap().name.unwrap().0;
+        assert!(matches!(name(r#"{"name":"aä"}"#), Cow::Borrowed("aä")));
+        assert!(
+            matches!(name(r#"{"name":"a\u0062\"\u0000"}"#), Cow::Owned(text) if text == "ab\"\0")
+        );
+    }
+
+    #[test]
+    fn every_spelling_of_a_time_is_the_same_time() {
+        for (json, expected) in [
+            (r#""2025-04-16T21:10:27Z""#, "2025-04-16T21:10:27Z"),
+            (r#""2025-04-16T21:10:27.000Z""#, "2025-04-16T21:10:27Z"),
+            (r#""2025-04-16T21:10:27+00:00""#, "2025-04-16T21:10:27Z"),
+            (r#""2025-04-16T23:10:27.000+02:00""#, "2025-04-16T21:10:27Z"),
+            (r#""2025-04-16T17:10:27-04:00""#, "2025-04-16T21:10:27Z"),
+            (r#""2025-04-16T21:10:27.1234567Z""#, "2025-04-16T21:10:27.123456Z"),
+            (r#""2025-04-16T21:10:27\u005a""#, "2025-04-16T21:10:27Z"),
+            ("1744837827", "2025-04-16T21:10:27Z"),
+            ("0", "1970-01-01T00:00:00Z"),
+            ("-1", "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(time(json).as_deref(), Some(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_time_is_a_time() {
+        let last = Timestamp::MAX.to_string();
+        assert_eq!(time(r#""9999-12-31T23:59:59Z""#), Some(last.clone()));
+        assert_eq!(time(r#""9999-12-31T23:59:59-12:00""#), Some(last));
+    }
+
+    #[test]
+    fn anything_else_is_no_time() {
+        for bad in [
+            r#""""#,
+            r#""2025-04-16""#,
+            r#""2025-04-16T21:10:27""#,
+            r#""2025-04-16T21:10:27[UTC]""#,
+            r#""2025-04-16T21:10:27Z[UTC]""#,
+            r#""2025-13-16T21:10:27Z""#,
+            r#""2025-02-30T21:10:27Z""#,
+            r#""-9999-01-01T00:00:00+23:59""#,
+            r#""yesterday""#,
+            "1744837827.5",
+            "1e999",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "true",
+            "null",
+            "[]",
+        ] {
+            assert_eq!(time(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_not_ours_is_dropped() {
+        assert_eq!(
+            known_path("workflow_run.head_repository.id"),
+            "workflow_run.head_repository.id"
+        );
+        assert_eq!(known_path("."), "body");
+        for foreign in ["Canary", "a[0]", "a b", &"a".repeat(101)] {
+            assert_eq!(known_path(foreign), "a field");
+        }
+    }
+}

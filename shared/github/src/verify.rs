@@ -181,3 +181,192 @@ fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// GitHub's published example.
+    const SECRET: &str = "It's a Secret to Everybody";
+    const BODY: &[u8] = b"Hello, World!";
+    const DIGEST: &str = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+    fn secret(text: &str) -> WebhookSecret {
+        WebhookSecret::new(text).unwrap()
+    }
+
+    fn only(text: &str) -> LiveSecrets {
+        LiveSecrets { current: secret(text), previous: None }
+    }
+
+    fn check(secrets: &LiveSecrets, body: &[u8], header: &str) -> Result<(), SignatureError> {
+        let signature = Signature::parse(Some(header))?;
+        verify(body, &signature, secrets).map(|_| ())
+    }
+
+    #[test]
+    fn published_vectors_verify() {
+        assert_eq!(check(&only(SECRET), BODY, &format!("sha256={DIGEST}")), Ok(()));
+        for (secret, body, digest) in [
+            (
+                "0123456789abcdef",
+                "{\"yo\":true}",
+                "b1f8020f5b4cd42042f807dd939015c4a418bc1ff7f604dd55b0a19b5d953d9b",
+            ),
+            (
+                "0123456789abcdef",
+                "payload=%7B%22yo%22%3Atrue%7D",
+                "30f622d549ca623f1c553f7e395a80c9487b43b9feaf9af4a1811381ddf5a94d",
+            ),
+            (SECRET, "{}", "50b0123e6e44430d2c43ecca0ee520d961ffd326425c07859f70a57161c3ebcd"),
+            (
+                SECRET,
+                "\u{feff}{}",
+                "f2fd1ac0e29ecbd8eefd483d106c2103574dda8c31dc60badb63bdbecee38af0",
+            ),
+            (
+                SECRET,
+                "{\"repository\":{\"id\":1},\"repository\":{\"id\":2}}",
+                "6779aa55c208cade98d2605e79dd7d4b943518fb45da239a03cb2c795678c1ae",
+            ),
+            (SECRET, "", "66a0c074deaa0f489ead6537e0d32f9a344b90bbeda705b6ed45ecd3b413fb40"),
+        ] {
+            let header = format!("sha256={digest}");
+            assert_eq!(check(&only(secret), body.as_bytes(), &header), Ok(()), "{body}");
+            assert_eq!(sign(body.as_bytes(), &self::secret(secret)), header, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_signature_of_another_body_does_not_fit() {
+        let secrets = only("0123456789abcdef");
+        let of_json = "sha256=b1f8020f5b4cd42042f807dd939015c4a418bc1ff7f604dd55b0a19b5d953d9b";
+        let form = b"payload=%7B%22yo%22%3Atrue%7D";
+        assert_eq!(check(&secrets, form, of_json), Err(SignatureError::Mismatch));
+    }
+
+    #[test]
+    fn only_the_exact_spelling_is_a_signature() {
+        let parse = |header: &str| Signature::parse(Some(header)).map(|_| ());
+        assert_eq!(parse(&format!("sha256={DIGEST}")), Ok(()));
+        let upper = DIGEST.to_uppercase();
+        let with_g = DIGEST.replace('7', "g");
+        for bad in [
+            String::new(),
+            "sha256=".to_owned(),
+            DIGEST.to_owned(),
+            format!("SHA256={DIGEST}"),
+            format!("Sha256={DIGEST}"),
+            format!("sha256={upper}"),
+            format!("sha256={with_g}"),
+            format!("sha256={DIGEST}0"),
+            format!("sha256={DIGEST}00"),
+            format!("sha256={DIGEST}{DIGEST}"),
+            format!("xxxxxxx{DIGEST}"),
+            format!("sha256:{DIGEST}"),
+            format!("sha256= {DIGEST}"),
+            format!(" sha256={DIGEST}"),
+            format!("sha256={DIGEST} "),
+            format!("sha256={DIGEST}\n"),
+            format!("sha256=sha256={DIGEST}"),
+            format!("sha256={DIGEST},sha256={DIGEST}"),
+            format!("sha256={DIGEST}, sha256={DIGEST}"),
+            format!("sha256=ä{}", &DIGEST[2..]),
+            "sha1=01dc10d0c83e72ed246219cdd91669667fe2ca59".to_owned(),
+            "sha256=01dc10d0c83e72ed246219cdd91669667fe2ca59".to_owned(),
+        ] {
+            assert_eq!(parse(&bad), Err(SignatureError::Malformed), "{bad}");
+        }
+        for length in 0..DIGEST.len() {
+            let prefix = format!("sha256={}", &DIGEST[..length]);
+            assert_eq!(parse(&prefix), Err(SignatureError::Malformed), "{prefix}");
+        }
+        assert_eq!(Signature::parse(None).map(|_| ()), Err(SignatureError::Missing));
+    }
+
+    #[test]
+    fn every_digit_of_the_signature_counts() {
+        for place in 0..DIGEST.len() {
+            let mut digits = DIGEST.as_bytes().to_vec();
+            digits[place] = if digits[place] == b'0' { b'1' } else { b'0' };
+            let header = format!("sha256={}", String::from_utf8(digits).unwrap());
+            assert_eq!(check(&only(SECRET), BODY, &header), Err(SignatureError::Mismatch));
+        }
+    }
+
+    #[test]
+    fn the_secret_before_counts_while_it_is_live() {
+        let (new, old) = ("the secret in force", "the secret before it");
+        let signed = |by: &str| sign(BODY, &secret(by));
+        let rotating = LiveSecrets { current: secret(new), previous: Some(secret(old)) };
+        assert_eq!(check(&rotating, BODY, &signed(new)), Ok(()));
+        assert_eq!(check(&rotating, BODY, &signed(old)), Ok(()));
+        let oldest = signed("the secret before that");
+        assert_eq!(check(&rotating, BODY, &oldest), Err(SignatureError::Mismatch));
+        assert_eq!(check(&only(new), BODY, &signed(old)), Err(SignatureError::Mismatch));
+    }
+
+    #[test]
+    fn a_short_secret_is_none() {
+        for short in ["", " ", "0123456789abcde", "äöüäöüä"] {
+            assert_eq!(WebhookSecret::new(short).map(|_| ()), Err(SecretError::TooShort));
+        }
+        assert!(WebhookSecret::new("0123456789abcdef").is_ok());
+    }
+
+    #[test]
+    fn nothing_verifies_at_a_source_that_does_not_exist() {
+        let by_nobody = WebhookSecret(NOBODYS_SECRET.into());
+        let signature = Signature::parse(Some(&sign(BODY, &by_nobody))).unwrap();
+        assert_eq!(verify_nothing(BODY, &signature), SignatureError::Mismatch);
+    }
+
+    #[test]
+    fn what_is_secret_is_not_printed() {
+        let signature = Signature::parse(Some(&format!("sha256={DIGEST}"))).unwrap();
+        let secrets = LiveSecrets { current: secret(SECRET), previous: Some(secret(SECRET)) };
+        let verified = verify(BODY, &signature, &secrets).unwrap();
+        let printed = format!("{secrets:?} {signature:?} {verified:?}");
+        for part in ["Secret to", "757107", "117, 113", "Hello"] {
+            assert!(!printed.contains(part), "{printed}");
+        }
+    }
+
+    #[test]
+    fn the_body_is_known_by_its_digest() {
+        let signature = Signature::parse(Some(&format!("sha256={DIGEST}"))).unwrap();
+        assert_eq!(
+            verify(BODY, &signature, &only(SECRET)).unwrap().body_sha256(),
+            "dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f"
+        );
+    }
+
+    proptest! {
+        /// Whatever the bytes, what is signed verifies, and no other body does with that signature.
+        #[test]
+        fn a_signature_fits_its_body_alone(
+            body in prop::collection::vec(any::<u8>(), 0..200),
+            other in prop::collection::vec(any::<u8>(), 0..200),
+            text in "\\PC{16,80}",
+        ) {
+            let header = sign(&body, &secret(&text));
+            prop_assert_eq!(check(&only(&text), &body, &header), Ok(()));
+            if other != body {
+                let verdict = check(&only(&text), &other, &header);
+                prop_assert_eq!(verdict, Err(SignatureError::Mismatch));
+            }
+        }
+
+        /// A header in any other form than GitHub's is malformed, never compared.
+        #[test]
+        fn any_other_header_is_malformed(header in "\\PC{0,80}|(sha256=)?[0-9a-fA-F]{0,70}") {
+            let exact = header.strip_prefix("sha256=").is_some_and(|digits| {
+                digits.len() == 64
+                    && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+            });
+            prop_assert_eq!(Signature::parse(Some(&header)).is_ok(), exact);
+        }
+    }
+}

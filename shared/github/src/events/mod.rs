@@ -5,6 +5,8 @@
 //! is ordered by its own times.
 
 mod subject;
+#[cfg(test)]
+mod tests;
 mod workflow_job;
 mod workflow_run;
 

@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_pipeline_run_id_never_changes() {
         // Stored ids depend on this very value.
-        assert_eq!(run_id("t1", "github.com", 11, 880, 1), "PIN");
+        assert_eq!(run_id("t1", "github.com", 11, 880, 1), "2e7ac96b-e860-5aea-b4a1-907d69683703");
     }
 
     #[test]

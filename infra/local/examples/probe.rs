@@ -25,7 +25,10 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     match order.get("do").and_then(Value::as_str).unwrap_or_default() {
         "fail" => Err("asked to fail".into()),
         "exit" => exit(3),
-        "hang" => std::future::pending().await,
+        "hang" => {
+            writeln!(std::io::stdout(), "hanging")?;
+            std::future::pending().await
+        }
         "log" => {
             writeln!(
                 std::io::stdout(),

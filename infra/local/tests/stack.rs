@@ -151,6 +151,12 @@ fn is_alive(pid: u32) -> bool {
         .is_ok_and(|line| !line.is_empty())
 }
 
+async fn until_dead(pid: u32) {
+    while is_alive(pid) {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn a_delivery_reaches_its_function_and_the_answer_the_sender() {
     let scratch = Scratch::new();
@@ -214,6 +220,7 @@ async fn a_process_is_reused_replaced_when_it_dies_and_ended_when_its_time_is_up
     let first = pid(invoke(&stack, json!({})).await.unwrap());
     assert_eq!(pid(invoke(&stack, json!({})).await.unwrap()), first);
     kill(first);
+    soon("its death", until_dead(first)).await;
     let second = pid(invoke(&stack, json!({})).await.unwrap());
     assert_ne!(second, first);
     let error = invoke(&stack, json!({ "do": "hang" })).await.unwrap_err();
@@ -230,19 +237,12 @@ async fn a_process_is_reused_replaced_when_it_dies_and_ended_when_its_time_is_up
 async fn a_process_killed_in_its_work_fails_that_work() {
     let scratch = Scratch::new();
     let stack = Stack::start(scratch.options()).await.unwrap();
-    invoke(&stack, json!({})).await.unwrap();
-    let pid = stack.function_pids("probe-webhook")[0];
     let (error, ()) = tokio::join!(invoke(&stack, json!({ "do": "hang" })), async {
-        soon("the second invocation", async {
-            while stack.invocations("probe-webhook") < 2 {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-        kill(pid);
+        let line = stack.logs().wait_for("probe-webhook", "hanging", SOON).await.unwrap();
+        kill(line.process);
     });
     let error = error.unwrap_err();
-    assert!(error.contains("signal: killed") || error.contains("asked for work"), "{error}");
+    assert!(error.contains("Runtime exited with error: signal: killed"), "{error}");
     stack.stop().await.unwrap();
 }
 
@@ -435,10 +435,5 @@ async fn a_dropped_stack_ends_its_processes() {
     invoke(&stack, json!({})).await.unwrap();
     let pid = stack.function_pids("probe-webhook")[0];
     drop(stack);
-    soon("the process", async {
-        while is_alive(pid) {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    soon("its death", until_dead(pid)).await;
 }

@@ -116,7 +116,7 @@ impl Pool {
     /// Processes that are alive.
     pub(crate) fn pids(&self) -> Vec<u32> {
         let alive = lock(&self.alive);
-        alive.values().filter(|sandbox| sandbox.is_alive()).map(|sandbox| sandbox.pid()).collect()
+        alive.values().filter(|sandbox| sandbox.seems_alive()).map(|sandbox| sandbox.pid()).collect()
     }
 
     /// How many invocations were made.
@@ -167,7 +167,7 @@ impl Pool {
     async fn sandbox(&self) -> io::Result<Arc<Sandbox>> {
         loop {
             let Some(sandbox) = lock(&self.idle).pop() else { break };
-            if sandbox.is_alive() {
+            if sandbox.is_alive().await {
                 return Ok(sandbox);
             }
             self.discard(&sandbox);
@@ -179,7 +179,7 @@ impl Pool {
 
     fn put_back(&self, sandbox: Arc<Sandbox>) {
         // While the stack stops, whatever is put back would be found by nobody.
-        if sandbox.is_alive() && !self.permits.is_closed() {
+        if sandbox.seems_alive() && !self.permits.is_closed() {
             lock(&self.idle).push(sandbox);
         } else {
             self.discard(&sandbox);

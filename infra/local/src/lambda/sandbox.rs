@@ -57,6 +57,7 @@ pub(crate) struct Sandbox {
     exchange: Arc<Exchange>,
     exited: watch::Receiver<Option<String>>,
     tail: Arc<Tail>,
+    questions: mpsc::Sender<oneshot::Sender<bool>>,
     running: Stopper,
 }
 
@@ -95,6 +96,7 @@ impl Sandbox {
         let (exchange, jobs) = Exchange::new(&blueprint.arn, blueprint.timeout, port);
         let (running, stop) = Stopper::new();
         let (exit, exited) = watch::channel(None);
+        let (questions, asked) = mpsc::channel(1);
         let tail = Arc::new(Tail::default());
         let supervisor = Supervisor {
             child,
@@ -108,8 +110,8 @@ impl Sandbox {
         };
         let mut supervisors = supervisors.lock().unwrap_or_else(PoisonError::into_inner);
         while supervisors.try_join_next().is_some() {}
-        supervisors.spawn(supervisor.run(listener, stop));
-        Ok(Self { pid, jobs, exchange, exited, tail, running })
+        supervisors.spawn(supervisor.run(listener, stop, asked));
+        Ok(Self { pid, jobs, exchange, exited, tail, questions, running })
     }
 
     /// The process.
@@ -118,8 +120,16 @@ impl Sandbox {
     }
 
     /// Whether the process has not ended yet, as far as is known.
-    pub(crate) fn is_alive(&self) -> bool {
+    pub(crate) fn seems_alive(&self) -> bool {
         self.exited.borrow().is_none()
+    }
+
+    /// Whether the process has not ended yet, according to the operating system.
+    ///
+    /// Its connection may outlive it by a moment, in which it would be given work.
+    pub(crate) async fn is_alive(&self) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.questions.send(answer).await.is_ok() && answered.await.unwrap_or(false)
     }
 
     /// Ends the process.
@@ -189,7 +199,12 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn run(mut self, listener: TcpListener, mut stop: Stop) {
+    async fn run(
+        mut self,
+        listener: TcpListener,
+        mut stop: Stop,
+        mut asked: mpsc::Receiver<oneshot::Sender<bool>>,
+    ) {
         let mut output = JoinSet::new();
         if let Some(stdout) = self.child.stdout.take() {
             output.spawn(read_lines(stdout, self.line_sink()));
@@ -200,11 +215,16 @@ impl Supervisor {
         // Aborted when this ends: a process that is gone asks nothing more.
         let mut server = JoinSet::new();
         server.spawn(Arc::clone(&self.exchange).serve(listener, stop.clone()));
-        let status = tokio::select! {
-            status = self.child.wait() => status,
-            () = stop.requested() => {
-                let _ = self.child.start_kill();
-                self.child.wait().await
+        let status = loop {
+            tokio::select! {
+                status = self.child.wait() => break status,
+                Some(answer) = asked.recv() => {
+                    let _ = answer.send(matches!(self.child.try_wait(), Ok(None)));
+                }
+                () = stop.requested() => {
+                    let _ = self.child.start_kill();
+                    break self.child.wait().await;
+                }
             }
         };
         self.watchdog.remove(self.pid);

@@ -2,8 +2,7 @@
 //! observations gives the same mirrors, and what can't be decided is asked.
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "clippy's allow-in-tests does not reach the helper functions of an integration test"
+    reason = "clippy's allow-in-tests does not reach the helpers of an integration test"
 )]
 
 use std::collections::BTreeMap;
@@ -594,7 +593,7 @@ fn a_delivery_alone_confirms_nothing() {
     let confirmed = |history: &[Observation]| {
         Stored::one_by_one(history).runs.values().all(|run| run.mirror.is_confirmed())
     };
-    assert!(!confirmed(&[delivery.clone()]));
+    assert!(!confirmed(std::slice::from_ref(&delivery)));
     assert!(!confirmed(&[delivery.clone(), unsettled]));
     assert!(confirmed(&[delivery, settled]));
 }

@@ -20,8 +20,7 @@ export type Grant =
   | { readonly can: "send"; readonly queue: QueueName }
   | { readonly can: "consume"; readonly queue: QueueName }
   | { readonly can: "read"; readonly table: TableName }
-  | { readonly can: "put"; readonly table: TableName }
-  | { readonly can: "update"; readonly table: TableName };
+  | { readonly can: "put"; readonly table: TableName };
 
 export type EnvironmentValue =
   string | { readonly urlOf: QueueName } | { readonly nameOf: TableName } | { readonly setting: "githubSources" };
@@ -54,7 +53,7 @@ export const functions = {
       BODY_BYTES_MAX: "6000000",
       LOG_LEVEL: "info",
     },
-    alarmedCounts: ["Quarantined", "SecretUnusable", "SecurityEvents"],
+    alarmedCounts: ["SecretUnusable"],
   },
   "mirror-writer": {
     trigger: {
@@ -69,7 +68,7 @@ export const functions = {
       { can: "read", table: "PipelineRuns" },
       { can: "put", table: "PipelineRuns" },
       { can: "read", table: "Repositories" },
-      { can: "update", table: "Deliveries" },
+      { can: "put", table: "Deliveries" },
       { can: "writeLogs" },
     ],
     timeoutSeconds: 10,

@@ -35,8 +35,6 @@ export function statement(grant: Grant, arns: Arns): Statement {
       return allow(["dynamodb:BatchGetItem"], [arns.tables[grant.table]]);
     case "put":
       return allow(["dynamodb:PutItem"], [arns.tables[grant.table]]);
-    case "update":
-      return allow(["dynamodb:UpdateItem"], [arns.tables[grant.table]]);
   }
 }
 

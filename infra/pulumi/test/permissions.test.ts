@@ -16,7 +16,7 @@ const ALLOWED = {
     "Queue observations": ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"],
     "Table PipelineRuns": ["dynamodb:BatchGetItem", "dynamodb:PutItem"],
     "Table Repositories": ["dynamodb:BatchGetItem"],
-    "Table Deliveries": ["dynamodb:UpdateItem"],
+    "Table Deliveries": ["dynamodb:PutItem"],
     "LogGroup mirror-writer": ["logs:CreateLogStream", "logs:PutLogEvents"],
   },
 };

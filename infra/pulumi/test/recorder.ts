@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { parse } from "yaml";
 
-import { deterministic, type Json, type JsonObject } from "./json.js";
+import { deterministic, type JsonObject } from "./json.js";
 import { madeUp } from "./madeUp.js";
 
 export const PROJECT = "plumbline";
@@ -23,7 +23,7 @@ export interface RecordedResource {
 
 export interface Recording {
   readonly resources: readonly RecordedResource[];
-  readonly outputs: Json;
+  readonly outputs: JsonObject;
 }
 
 interface Registration {
@@ -32,7 +32,8 @@ interface Registration {
   readonly protect: boolean;
 }
 
-type Played = Omit<RecordedResource, "parent" | "protect">;
+type Options = Pick<RecordedResource, "parent" | "protect">;
+type Played = Omit<RecordedResource, keyof Options>;
 
 /** The settings of the stack `local`, as the CLI would read them. */
 export function localSettings(): Record<string, string> {
@@ -46,7 +47,36 @@ export function localSettings(): Record<string, string> {
 
 /** One program per process: Pulumi's runtime and the modules it loads are global. */
 export async function record(settings: Record<string, string> = localSettings()): Promise<Recording> {
+  // What fails inside an `apply` or a mock has no caller: without this, the run would wait for ever.
+  const failed = new Promise<never>((_, reject) => process.once("unhandledRejection", reject));
+  return Promise.race([failed, run(settings)]);
+}
+
+async function run(settings: Record<string, string>): Promise<Recording> {
+  const played = await playAws();
+  pulumi.runtime.setAllConfig(settings);
   const registrations: Registration[] = [];
+  const outputs = await pulumi.runtime.runInPulumiStack(async () => {
+    pulumi.runtime.registerStackTransformation(({ resource, opts }) => {
+      registrations.push({ resource, parent: opts.parent, protect: opts.protect === true });
+      return undefined;
+    });
+    return { ...(await import("../index.js")) };
+  });
+  // Waiting for each resource's URN is what makes the record complete.
+  const options = new Map(await Promise.all(registrations.map(optionsOf)));
+  const resources = (await Promise.all(played)).map((resource) => {
+    const own = options.get(`${resource.type}::${resource.name}`);
+    if (own === undefined) {
+      throw new Error(`${resource.type}::${resource.name} was registered without passing the stack's transformation`);
+    }
+    return { ...resource, ...own };
+  });
+  return { resources: resources.sort(byTypeAndName), outputs: await deterministic(await resolved(outputs ?? {})) };
+}
+
+/** The returned list grows while the program runs. */
+async function playAws(): Promise<readonly Promise<Played>[]> {
   const played: Promise<Played>[] = [];
   await pulumi.runtime.setMocks(
     {
@@ -65,32 +95,13 @@ export async function record(settings: Record<string, string> = localSettings())
     PROJECT,
     STACK,
   );
-  pulumi.runtime.setAllConfig(settings);
-  const outputs = await pulumi.runtime.runInPulumiStack(async () => {
-    pulumi.runtime.registerStackTransformation(({ resource, opts }) => {
-      registrations.push({ resource, parent: opts.parent, protect: opts.protect === true });
-      return undefined;
-    });
-    return { ...(await import("../index.js")) };
-  });
-  const known = await resolved(outputs);
-  const byKey = new Map<string, Pick<RecordedResource, "parent" | "protect">>();
-  for (const { resource, parent, protect } of registrations) {
-    // Waiting for each URN is what makes the record complete.
-    const key = nameOf(await resolved(resource.urn));
-    byKey.set(key, {
-      parent: parent === undefined ? null : stackIsNobody(nameOf(await resolved(parent.urn))),
-      protect,
-    });
-  }
-  const resources = (await Promise.all(played)).map((resource) => {
-    const options = byKey.get(`${resource.type}::${resource.name}`);
-    if (options === undefined) {
-      throw new Error(`${resource.type}::${resource.name} was registered without passing the stack's transformation`);
-    }
-    return { ...resource, ...options };
-  });
-  return { resources: resources.sort(byTypeAndName), outputs: known as Json };
+  return played;
+}
+
+async function optionsOf({ resource, parent, protect }: Registration): Promise<readonly [string, Options]> {
+  const owner = parent === undefined ? undefined : nameOf(await resolved(parent.urn));
+  const isComponent = owner !== undefined && !owner.startsWith("pulumi:pulumi:Stack::");
+  return [nameOf(await resolved(resource.urn)), { parent: isComponent ? owner : null, protect }];
 }
 
 /** What infra/stack.json holds. */
@@ -110,10 +121,6 @@ export function renderStack({ resources }: Recording): string {
 function nameOf(urn: string): string {
   const [type = "", name = ""] = urn.split("::").slice(2);
   return `${type.split("$").at(-1)}::${name}`;
-}
-
-function stackIsNobody(parent: string): string | null {
-  return parent.startsWith("pulumi:pulumi:Stack::") ? null : parent;
 }
 
 function byTypeAndName(a: RecordedResource, b: RecordedResource): number {

@@ -63,7 +63,7 @@ pub struct Quarantined {
     pub reason: QuarantineReason,
     /// The action, if it could be read and looks like one.
     pub action: Option<Word>,
-    /// The repository, if the body names exactly one.
+    /// The repository, if it could be read and the body does not contradict itself about it.
     pub repository: Option<RepositoryKey>,
 }
 

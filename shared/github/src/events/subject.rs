@@ -152,32 +152,28 @@ fn foreign_mark(mark: &str) -> QuarantineReason {
 
 impl<S: IntoFact> Body<'_, Strict<S>> {
     fn observe(self, host: &Host) -> Reading {
-        let (action, repository) = (self.action_word(), self.repository_key(host));
+        let action = self.action_word();
+        let repository = self.repository_key(host).filter(|_| !self.names_two_repositories());
         match self.seen_fact(host) {
             Ok(seen) => Reading::Observed(seen),
-            Err(Refusal::Reason(reason)) => {
-                Reading::Quarantined(Quarantined { reason, action, repository })
-            }
-            Err(Refusal::TwoRepositories(reason)) => {
-                Reading::Quarantined(Quarantined { reason, action, repository: None })
-            }
+            Err(reason) => Reading::Quarantined(Quarantined { reason, action, repository }),
         }
     }
 
-    fn seen_fact(self, host: &Host) -> Result<SeenFact, Refusal> {
+    fn seen_fact(self, host: &Host) -> Result<SeenFact, QuarantineReason> {
         if let Some(mark) = self.foreign {
-            return Err(foreign_mark(mark).into());
+            return Err(foreign_mark(mark));
         }
         let action = self.known_action()?;
+        if self.names_two_repositories() {
+            let place = format!("{}.repository.id is not repository.id", S::NAME);
+            return Err(shape_mismatch(&place));
+        }
         let repository = self.repository_key(host);
         let Strict(subject) =
             self.subject.ok_or_else(|| shape_mismatch(&format!("no {}", S::NAME)))?;
         let outer = self.repository.ok_or_else(|| shape_mismatch("no repository"))?;
         let repository = required(repository, "repository.id")?;
-        if subject.inner_repository().is_some_and(|inner| outer.id != Some(inner)) {
-            let place = format!("{}.repository.id is not repository.id", S::NAME);
-            return Err(Refusal::TwoRepositories(shape_mismatch(&place)));
-        }
         let beside = Beside {
             repository_label: outer.full_name,
             deployment_at: self.deployment.and_then(|deployment| deployment.updated_at),
@@ -188,18 +184,13 @@ impl<S: IntoFact> Body<'_, Strict<S>> {
         let installation = self.installation.and_then(|installation| installation.id);
         Ok(SeenFact { repository, installation, fact, doubt, action: Word::new(action) })
     }
-}
 
-/// Why a body that parses says nothing.
-enum Refusal {
-    Reason(QuarantineReason),
-    /// The body names two repositories, so it is nobody's.
-    TwoRepositories(QuarantineReason),
-}
-
-impl From<QuarantineReason> for Refusal {
-    fn from(reason: QuarantineReason) -> Self {
-        Self::Reason(reason)
+    /// Whether the own object and what stands beside it name one repository each, and not the same. Such a body is
+    /// nobody's: whoever looked at one id only would put it into another tenant's mirror.
+    fn names_two_repositories(&self) -> bool {
+        let inner = self.subject.as_ref().and_then(|Strict(subject)| subject.inner_repository());
+        let outer = self.repository.as_ref().and_then(|repository| repository.id);
+        inner.zip(outer).is_some_and(|(inner, outer)| inner != outer)
     }
 }
 

@@ -66,6 +66,14 @@ fn what_may_be_missing_is_none() {
     assert_eq!(fact.content.definition.as_str(), "workflow:5");
 }
 
+/// A re-run keeps the run's `created_at`, and starts anew.
+#[test]
+fn an_attempt_starts_when_it_was_started() {
+    let body = with(W, "workflow_run.created_at", json!("2026-11-15T08:00:00Z"));
+    let started_at = run_fact(&body).content.started_at;
+    assert_eq!(started_at.to_string(), "2026-11-17T10:00:00Z");
+}
+
 #[test]
 fn what_a_version_or_a_decision_needs_may_not_be_missing() {
     for field in ["id", "updated_at", "status", "event", "head_sha", "run_number"] {

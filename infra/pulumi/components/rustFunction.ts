@@ -94,7 +94,8 @@ export class RustFunction extends pulumi.ComponentResource {
           metricName,
           statistic: "Sum",
           above: 0,
-          dimensions: { service: this.functionName },
+          // A function counts under the name it was built with: it does not know its stack.
+          dimensions: { service: name },
           topicArns,
         },
         { parent: this },

@@ -90,7 +90,9 @@ describe.each(functions)("function $name", ({ name, inputs }) => {
 
   test("alarms on failures, on throttles and on each count that is worth a look", () => {
     const watched = alarms
-      .filter(({ inputs: { dimensions } }) => Object.values(dimensions).includes(inputs.name))
+      .filter(({ inputs: { dimensions } }) =>
+        [inputs.name, name].some((own) => Object.values(dimensions).includes(own)),
+      )
       .map(({ inputs: { namespace, metricName, dimensions, threshold } }) => ({
         namespace,
         metricName,
@@ -107,7 +109,7 @@ describe.each(functions)("function $name", ({ name, inputs }) => {
       ...(definitions[name]?.alarmedCounts ?? []).map((metricName) => ({
         namespace: "Plumbline",
         metricName,
-        dimensions: { service: inputs.name },
+        dimensions: { service: name },
         threshold: 0,
       })),
     ];

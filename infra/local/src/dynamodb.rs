@@ -3,7 +3,7 @@
 //! The engine brings an HTTP server, which is not used: it would be a second, unguarded port, and it
 //! runs SQLite on the threads that serve connections.
 
-use std::{path::Path, time::Duration};
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
 
 use bytes::Bytes;
 use dynoxide::{Database, DynoxideError};
@@ -40,7 +40,7 @@ impl DynamoDb {
         let file = file.map(Path::to_path_buf);
         let opened = spawn_blocking(move || {
             let database = match &file {
-                Some(file) => Database::new(&file.to_string_lossy()),
+                Some(file) => open_private(file)?,
                 None => Database::memory(),
             };
             let state = file.map_or("memory".to_owned(), |file| file.display().to_string());
@@ -85,6 +85,14 @@ impl DynamoDb {
             }
         }
     }
+}
+
+/// SQLite gives the files that it adds the permissions of the first one.
+fn open_private(file: &Path) -> Result<Result<Database, DynoxideError>, StackError> {
+    let mut options = OpenOptions::new();
+    let made = options.create(true).append(true).mode(0o600).open(file);
+    made.map_err(StackError::io(format!("file {}", file.display())))?;
+    Ok(Database::new(&file.to_string_lossy()))
 }
 
 fn run(database: &Database, operation: &str, body: &[u8]) -> Result<Vec<u8>, DynoxideError> {

@@ -2,8 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, DirBuilder},
     io::ErrorKind,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -311,7 +312,7 @@ impl Parts {
         files.write_json(SECRETS_FILE, &secrets.values())?;
         let mut log_options = options.logs.clone();
         if let Some(directory) = &log_options.directory {
-            let made = fs::create_dir_all(directory);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
             made.map_err(StackError::io(format!("log directory {}", directory.display())))?;
             log_options.directory = directory.canonicalize().ok();
         }

@@ -1,0 +1,196 @@
+//! `plumbline start`: the local stack in the foreground.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use hmac::{Hmac, KeyInit, Mac};
+use local::{
+    Description, Infrastructure, LogOptions, PORT, RUNNING_FILE, Running, STATE_DIRECTORY, Source,
+    Stack, StackOptions, State,
+};
+use sha2::Sha256;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use uuid::Uuid;
+
+use super::workspace::Workspace;
+
+/// A delivery that every source understands: GitHub sends one when a webhook is created.
+const PING: &str =
+    r#"{"zen":"Design for failure.","hook_id":1,"hook":{"type":"Repository","id":1}}"#;
+
+/// The repository of the sample deliveries in `events/github`.
+const SAMPLE_REPOSITORY: &str = "acme/storefront --id 712345678901";
+
+/// Start the local stack
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Port for deliveries on 127.0.0.1; 0 for any free one
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// Folder for state and running.json
+    #[arg(long, value_name = "DIR", default_value = STATE_DIRECTORY)]
+    state: PathBuf,
+    /// Keep everything in memory; only running.json is written
+    #[arg(long)]
+    ephemeral: bool,
+    /// Folder with built functions; without it they are built from the workspace
+    #[arg(long, value_name = "DIR")]
+    functions: Option<PathBuf>,
+}
+
+/// Starts the stack and runs it until it is told to stop.
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    // From here on: a Ctrl-C during the build must not leave a half-started stack.
+    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
+    let Some(workspace) = Workspace::find() else {
+        bail!("no infra/stack.json found; run plumbline inside its workspace");
+    };
+    let text = std::fs::read_to_string(workspace.description());
+    let text = text.with_context(|| workspace.description().display().to_string())?;
+    if arguments.functions.is_none() {
+        let described = Infrastructure::parse(&text)?;
+        let packages: Vec<_> =
+            described.functions.into_iter().map(|function| function.short).collect();
+        workspace.build(&packages)?;
+    }
+    let stack = tokio::select! {
+        stack = Stack::start(options(&arguments, text)) => stack?,
+        () = told(&mut interrupt, &mut terminate) => return Ok(ExitCode::SUCCESS),
+    };
+    if 0 < stack.messages_restored() {
+        say(&format!("put {} stored messages back into their queues", stack.messages_restored()));
+    }
+    let text = introduction(stack.running(), &arguments);
+    // Nobody to tell when stdout is closed.
+    let _ = io::stdout().write_all(text.as_bytes());
+    say("running; Ctrl-C stops everything");
+    told(&mut interrupt, &mut terminate).await;
+    say(
+        "stopping: deliveries in progress and queued messages get a few seconds; Ctrl-C again to stop at once",
+    );
+    tokio::select! {
+        stopped = stack.stop() => {
+            let stopped = stopped?;
+            if 0 < stopped.messages_stored {
+                say(&format!("stored {} queued messages for the next start", stopped.messages_stored));
+            }
+            if 0 < stopped.messages_lost {
+                say(&format!("dropped {} queued messages of an ephemeral stack", stopped.messages_lost));
+            }
+        }
+        () = told(&mut interrupt, &mut terminate) => say("stopped at once"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(arguments: &Arguments, description: String) -> StackOptions {
+    let description = Description::Text(description);
+    let state = if arguments.ephemeral {
+        State::Ephemeral { running: Some(arguments.state.clone()) }
+    } else {
+        State::Directory(arguments.state.clone())
+    };
+    let log_directory = (!arguments.ephemeral).then(|| arguments.state.join("logs"));
+    StackOptions {
+        functions: arguments.functions.clone(),
+        state,
+        port: arguments.port,
+        logs: LogOptions { stderr: true, directory: log_directory },
+        retry_after: Duration::from_secs(1),
+        ..StackOptions::ephemeral(description)
+    }
+}
+
+async fn told(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// What somebody who just started the stack wants to paste next.
+fn introduction(running: &Running, arguments: &Arguments) -> String {
+    let mut lines = vec!["webhooks".to_owned()];
+    let width = running.sources.iter().map(|source| source.id.len()).max().unwrap_or_default();
+    for source in &running.sources {
+        let tenant = source
+            .tenant_id
+            .as_ref()
+            .map(|tenant| format!(", tenant {tenant}"))
+            .unwrap_or_default();
+        lines.push(format!("  {:width$}  {}  ({}{tenant})", source.id, source.url, source.kind));
+    }
+    let state = running.state_directory.as_ref().map(|state| state.display().to_string());
+    lines.push(format!("state    {}", state.unwrap_or_else(|| "in memory only".to_owned())));
+    let file = arguments.state.join(RUNNING_FILE);
+    let file = file.canonicalize().unwrap_or(file);
+    lines.push(format!("running  {}", file.display()));
+    if let Some(source) = running.sources.first() {
+        let plumbline = command(&arguments.state);
+        lines.push("try".to_owned());
+        lines.push(format!("  {}", curl(source, &Uuid::new_v4().to_string())));
+        lines.push(format!(
+            "  {} {SAMPLE_REPOSITORY} --source {}",
+            plumbline("register"),
+            source.id
+        ));
+        lines.push(format!(
+            "  {} {} workflow_run.completed --source {}",
+            plumbline("send"),
+            source.provider,
+            source.id
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// How this program is called again, for the same state.
+fn command(state: &Path) -> impl Fn(&str) -> String {
+    let state = if state == Path::new(STATE_DIRECTORY) {
+        String::new()
+    } else {
+        format!(" --state {}", state.display())
+    };
+    move |command| format!("cargo run -q -- {command}{state}")
+}
+
+/// A signed delivery, ready to paste.
+fn curl(source: &Source, delivery: &str) -> String {
+    let signature = signature(&source.secret, PING);
+    format!(
+        "curl -i '{}' -H 'Content-Type: application/json' -H 'X-GitHub-Event: ping' -H 'X-GitHub-Delivery: {delivery}' -H 'X-GitHub-Hook-ID: 1' -H 'X-Hub-Signature-256: sha256={signature}' -d '{PING}'",
+        source.url
+    )
+}
+
+fn signature(secret: &str, body: &str) -> String {
+    // HMAC takes keys of any length.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
+        return String::new();
+    };
+    mac.update(body.as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_the_one_of_github_s_documentation() {
+        let expected = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+        assert_eq!(signature("It's a Secret to Everybody", "Hello, World!"), expected);
+    }
+}

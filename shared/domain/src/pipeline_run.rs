@@ -229,14 +229,14 @@ pub struct RunContent {
     pub commit: Text,
     /// The pipeline definition's path in the repository, or its id where the host tells no path.
     pub definition: Text,
-    /// What triggered it (`push`, `pull_request`, `merge_group`, …).
+    /// What triggered it (`push`, `pull_request`, `merge_group`, …); empty where the host does not tell.
     pub event: Word,
     /// The branch, where there is one.
     pub branch: Option<Text>,
     /// The repository that the commit lives in: another one for a fork.
     pub head_repository: Option<RepositoryId>,
     /// The number that people see.
-    pub run_number: u64,
+    pub run_number: Option<u64>,
     /// The pipeline's name.
     pub name: Option<Text>,
     /// What the repository was called when this was said. A label: it changes by itself and contradicts nothing.

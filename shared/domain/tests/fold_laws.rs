@@ -93,7 +93,7 @@ fn run_content(words: NativeWords, name: Option<&str>, label: &str) -> RunConten
         event: Word::new("push"),
         branch: Some(Text::new("main")),
         head_repository: None,
-        run_number: 1,
+        run_number: Some(1),
         name: name.map(Text::new),
         repository_label: Text::new(label),
     }

@@ -40,7 +40,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
 /// A text, borrowed where the body holds it literally. A `&str` would refuse every escape, and serde's own
 /// `Option<Cow<str>>` never borrows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Str<'a>(Cow<'a, str>);
+pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
 impl Str<'_> {
     pub(crate) fn as_str(&self) -> &str {

@@ -40,7 +40,9 @@ pub fn run_item(run: &PipelineRun) -> Item {
     item.text("event", event);
     item.optional("branch", branch.as_ref());
     item.optional("headRepositoryId", head_repository.as_ref());
-    item.number("runNumber", *run_number);
+    if let Some(number) = run_number {
+        item.number("runNumber", *number);
+    }
     item.optional("name", name.as_ref());
     item.text("startedAt", run.mirror.content.started_at);
     item.optional("completedAt", run.mirror.ended_at);
@@ -67,7 +69,7 @@ pub fn read_run(item: &Item) -> Result<PipelineRun, UnreadableItem> {
         branch: item.optional_text("branch")?.map(Text::new),
         head_repository: item
             .parsed_optional("headRepositoryId", |id| RepositoryId::parse(id).ok())?,
-        run_number: item.number("runNumber")?,
+        run_number: item.optional_number("runNumber")?,
         name: item.optional_text("name")?.map(Text::new),
         repository_label: Text::new(item.text("repository")?),
     };

@@ -105,7 +105,7 @@ struct RunV1 {
     event: String,
     branch: Option<String>,
     head_repository: Option<String>,
-    run_number: u64,
+    run_number: Option<u64>,
     name: Option<String>,
     repository_label: String,
     doubt: Option<DoubtV1>,

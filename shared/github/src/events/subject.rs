@@ -1,5 +1,6 @@
 //! What the understood events have in common: `{action, <own object>, repository, installation, …}`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -71,8 +72,8 @@ pub(crate) trait IntoFact: Subject {
 /// What stands beside the own object and matters to it.
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
-    /// `repository.full_name`.
-    pub(crate) repository_label: Option<Str<'a>>,
+    /// `repository.full_name`, or the repository's id where the body does not tell a name.
+    pub(crate) repository_label: Cow<'a, str>,
     /// `deployment.updated_at`.
     pub(crate) deployment_at: Option<Time>,
 }
@@ -175,7 +176,10 @@ impl<S: IntoFact> Body<'_, Strict<S>> {
         let outer = self.repository.ok_or_else(|| shape_mismatch("no repository"))?;
         let repository = required(repository, "repository.id")?;
         let beside = Beside {
-            repository_label: outer.full_name,
+            repository_label: match outer.full_name {
+                Some(name) => name.0,
+                None => Cow::Owned(repository.id.to_string()),
+            },
             deployment_at: self.deployment.and_then(|deployment| deployment.updated_at),
         };
         let (fact, words) = subject.into_fact(&beside)?;

@@ -45,7 +45,7 @@ impl IntoFact for WorkflowJob<'_> {
         let words = words(status, self.conclusion.as_ref());
         let content = StageContent {
             words: words.clone(),
-            name: Text::new(required(self.name.as_ref(), "workflow_job.name")?.as_str()),
+            name: Text::new(self.name.as_ref().map(Str::as_str).unwrap_or_default()),
             created_at: self.created_at.map(|time| time.0),
             started_at: self.started_at.map(|time| time.0),
             completed_at: self.completed_at.map(|time| time.0),

@@ -75,31 +75,28 @@ impl WorkflowRun<'_> {
         beside: &Beside<'_>,
     ) -> Result<RunContent, QuarantineReason> {
         // Hosts that know no attempts know no start of an attempt either.
-        let started_at = self.run_started_at.or(self.created_at);
+        let started_at = self.run_started_at.or(self.created_at).or(self.updated_at);
         Ok(RunContent {
             words,
             started_at: required(started_at, "workflow_run.run_started_at")?.0,
             commit: text(required(self.head_sha.as_ref(), "workflow_run.head_sha")?),
-            definition: self.definition()?,
-            event: Word::new(required(self.event.as_ref(), "workflow_run.event")?.as_str()),
+            definition: self.definition(),
+            event: Word::new(self.event.as_ref().map(Str::as_str).unwrap_or_default()),
             branch: non_empty(self.head_branch.as_ref()).map(text),
             head_repository: self.head_repository()?,
-            run_number: required(self.run_number, "workflow_run.run_number")?,
+            run_number: self.run_number,
             name: non_empty(self.name.as_ref()).map(text),
-            repository_label: text(required(
-                beside.repository_label.as_ref(),
-                "repository.full_name",
-            )?),
+            repository_label: Text::new(&beside.repository_label),
         })
     }
 
     /// The definition's path; hosts before 2022 tell its id only.
-    fn definition(&self) -> Result<Text, QuarantineReason> {
-        if let Some(path) = non_empty(self.path.as_ref()) {
-            return Ok(text(path));
+    fn definition(&self) -> Text {
+        match (non_empty(self.path.as_ref()), self.workflow_id) {
+            (Some(path), _) => text(path),
+            (None, Some(id)) => Text::new(&format!("workflow:{id}")),
+            (None, None) => Text::new("unknown"),
         }
-        let id = required(self.workflow_id, "workflow_run.path and workflow_run.workflow_id")?;
-        Ok(Text::new(&format!("workflow:{id}")))
     }
 
     /// Where the commit lives. Null once that repository is gone.

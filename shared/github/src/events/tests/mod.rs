@@ -131,11 +131,12 @@ fn told_run(RunFact { run, attempt, updated_at, content }: &RunFact) -> String {
         name,
         repository_label,
     } = content;
+    let number = run_number.map_or("-".to_owned(), |number| number.to_string());
     let name = or_dash(name.as_ref());
     let branch = or_dash(branch.as_ref());
     let head = head_repository.as_ref().map_or("-", |id| id.as_str());
     format!(
-        "run {run}/{attempt} #{run_number} {name}: {} at {updated_at}, started {started_at}\n\
+        "run {run}/{attempt} #{number} {name}: {} at {updated_at}, started {started_at}\n\
          {event} of {branch} {commit} from {head} runs {definition} of {repository_label}",
         told_words(words),
     )

@@ -14,7 +14,7 @@ use crate::{
     function_url::{self, UrlRequest},
     http::{self, Answer, BodyError, Dropped, Limits, Stop},
     lambda::{
-        pool::{Invoked, NotInvoked, Pool},
+        pool::{Invoked, LogTail, NotInvoked, Pool},
         runtime_api::PAYLOAD_BYTES_MAX,
     },
 };
@@ -79,7 +79,7 @@ impl Door {
         if PAYLOAD_BYTES_MAX < event.len() {
             return Ok(too_large());
         }
-        Ok(answer(webhook.pool.invoke(event.into()).await))
+        Ok(answer(webhook.pool.invoke(event.into(), LogTail::Unwanted).await))
     }
 }
 

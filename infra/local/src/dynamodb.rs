@@ -1,7 +1,7 @@
-//! DynamoDB: an embedded engine on SQLite behind the guard.
+//! DynamoDB: an embedded engine on `SQLite` behind the guard.
 //!
 //! The engine brings an HTTP server, which is not used: it would be a second, unguarded port, and it
-//! runs SQLite on the threads that serve connections.
+//! runs `SQLite` on the threads that serve connections.
 
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
 
@@ -79,15 +79,19 @@ impl DynamoDb {
                 () = stop.requested() => return,
                 () = tokio::time::sleep(SWEEP_EVERY) => {}
             }
-            let database = self.database.clone();
-            if let Ok(Err(error)) = spawn_blocking(move || database.sweep_ttl()).await {
-                tracing::warn!(error = %error, "expired items were not deleted: {error}");
-            }
+            self.delete_expired().await;
+        }
+    }
+
+    async fn delete_expired(&self) {
+        let database = self.database.clone();
+        if let Ok(Err(error)) = spawn_blocking(move || database.sweep_ttl()).await {
+            tracing::warn!(error = %error, "expired items were not deleted: {error}");
         }
     }
 }
 
-/// SQLite gives the files that it adds the permissions of the first one.
+/// `SQLite` gives the files that it adds the permissions of the first one.
 fn open_private(file: &Path) -> Result<Result<Database, DynoxideError>, StackError> {
     let mut options = OpenOptions::new();
     let made = options.create(true).append(true).mode(0o600).open(file);
@@ -261,4 +265,96 @@ fn keys(table: &Value) -> (Option<Value>, Vec<(String, Option<Value>)>) {
 fn refused<E: std::fmt::Display>(resource: &str) -> impl FnOnce(E) -> StackError {
     let resource = resource.to_owned();
     move |error| StackError::Refused { resource, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn table() -> Table {
+        Table {
+            short: "Things".to_owned(),
+            name: "p-local-Things".to_owned(),
+            arn: "arn:table".to_owned(),
+            key: Key { hash: "pk".to_owned(), range: None },
+            attributes: BTreeMap::from([
+                ("pk".to_owned(), "S".to_owned()),
+                ("at".to_owned(), "S".to_owned()),
+            ]),
+            indexes: vec![Index {
+                name: "byTime".to_owned(),
+                key: Key { hash: "at".to_owned(), range: None },
+                projection: "KEYS_ONLY".to_owned(),
+                included: Vec::new(),
+            }],
+            expiry_attribute: Some("expiresAt".to_owned()),
+            stream: None,
+        }
+    }
+
+    async fn ask(database: &DynamoDb, operation: &str, body: Value) -> (u16, Value) {
+        let answer = database.answer(operation.to_owned(), body.to_string().into()).await;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn tables_have_the_described_keys_indexes_and_expiry() {
+        let database = DynamoDb::open(None, vec![table()]).await.unwrap();
+        let (_, described) =
+            ask(&database, "DescribeTable", json!({ "TableName": "p-local-Things" })).await;
+        assert_eq!(keys(&described["Table"]), keys(&creation(&table())));
+        let (_, expiry) =
+            ask(&database, "DescribeTimeToLive", json!({ "TableName": "p-local-Things" })).await;
+        assert_eq!(expiry["TimeToLiveDescription"]["AttributeName"], "expiresAt");
+    }
+
+    #[tokio::test]
+    async fn expired_items_are_deleted_and_others_are_not() {
+        let database = DynamoDb::open(None, vec![table()]).await.unwrap();
+        for (key, expires) in [("old", "1"), ("new", "99999999999")] {
+            let item = json!({ "pk": { "S": key }, "expiresAt": { "N": expires } });
+            let put =
+                ask(&database, "PutItem", json!({ "TableName": "p-local-Things", "Item": item }))
+                    .await;
+            assert_eq!(put.0, 200, "{put:?}");
+        }
+        database.delete_expired().await;
+        let (_, left) = ask(&database, "Scan", json!({ "TableName": "p-local-Things" })).await;
+        assert_eq!((&left["Count"], &left["Items"][0]["pk"]["S"]), (&json!(1), &json!("new")));
+    }
+
+    #[tokio::test]
+    async fn errors_are_spelt_as_by_dynamodb() {
+        let database = DynamoDb::open(None, vec![table()]).await.unwrap();
+        let put = json!({ "TableName": "p-local-Things", "Item": { "pk": { "S": "a" } },
+            "ConditionExpression": "attribute_exists(pk)" });
+        for (operation, body, error) in [
+            ("PutItem", put, "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"),
+            (
+                "GetItem",
+                json!({ "TableName": "absent", "Key": { "pk": { "S": "a" } } }),
+                "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+            ),
+            (
+                "GetItem",
+                json!({ "TableName": 7 }),
+                "com.amazon.coral.service#SerializationException",
+            ),
+            (
+                "PutItem",
+                json!({ "TableName": "p-local-Things" }),
+                "com.amazon.coral.validate#ValidationException",
+            ),
+            ("CreateBackup", json!({}), "com.amazon.coral.validate#ValidationException"),
+        ] {
+            let (status, answer) = ask(&database, operation, body).await;
+            assert_eq!((status, &answer["__type"]), (400, &json!(error)), "{answer}");
+        }
+    }
 }

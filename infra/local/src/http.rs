@@ -20,6 +20,9 @@ use tokio::{
     time::timeout,
 };
 
+/// Pause after a connection could not be accepted.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
+
 /// An answer, complete in memory: nothing here streams.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
@@ -92,9 +95,13 @@ where
             () = stop.requested() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => {
-                // Errors here are those of a client that left, or of too many open files: both pass.
-                let Ok((stream, _)) = accepted else { tokio::task::yield_now().await; continue };
-                connections.spawn(serve_connection(stream, limits, stop.clone(), handler.clone()));
+                match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(serve_connection(stream, limits, stop.clone(), handler.clone()));
+                    }
+                    // A client that left, or too many open files: both pass, the second one slowly.
+                    Err(_) => tokio::time::sleep(ACCEPT_AGAIN_AFTER).await,
+                }
             }
         }
     }

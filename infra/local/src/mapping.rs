@@ -13,7 +13,7 @@ use crate::{
     batch::{self, Failed},
     error::StackError,
     http::Stop,
-    lambda::pool::{Invoked, NotInvoked, Pool},
+    lambda::pool::{Invoked, LogTail, NotInvoked, Pool},
     sqs::Sqs,
     stack_file::{BatchReply, Function, Queue},
 };
@@ -78,7 +78,7 @@ impl Poller {
     /// Has the function process a batch, and deletes what succeeded; returns the receipts of the rest.
     async fn process(&self, messages: Vec<Message>) -> Vec<String> {
         let event = batch::event(&messages, &self.queue.arn);
-        let failed = match self.pool.invoke(event.into()).await {
+        let failed = match self.pool.invoke(event.into(), LogTail::Unwanted).await {
             Ok(invoked) => self.interpret(&invoked, &messages),
             Err(NotInvoked::Busy | NotInvoked::Stopping) => Failed::All,
         };

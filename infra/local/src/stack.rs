@@ -29,7 +29,7 @@ use crate::{
     http::{self, Limits, Stop, Stopper},
     lambda::{
         invoke::LambdaApi,
-        pool::{Functions, NotInvoked},
+        pool::{Functions, LogTail, NotInvoked},
         sandbox::Blueprint,
         watchdog::Watchdog,
     },
@@ -140,6 +140,7 @@ impl Stack {
         let door = bind(options.port).await?;
         let binaries = binaries(&options)?;
         require_binaries(&binaries, &infrastructure)?;
+        require_known(&options, &infrastructure)?;
         let files = Files::open(&options.state)?;
         let endpoint = bind(0).await?;
         let plan = Plan::new(infrastructure, port(&endpoint)?, binaries);
@@ -227,7 +228,7 @@ impl Stack {
     ) -> Result<Bytes, InvokeError> {
         let pool =
             self.functions.pool(name).ok_or_else(|| InvokeError::Unknown(name.to_owned()))?;
-        match pool.invoke(payload.into()).await {
+        match pool.invoke(payload.into(), LogTail::Unwanted).await {
             Ok(invoked) => invoked.reply.map_err(InvokeError::Failed),
             Err(NotInvoked::Busy | NotInvoked::Stopping) => Err(InvokeError::Busy),
         }
@@ -700,6 +701,24 @@ fn require_binaries(folder: &Path, infrastructure: &Infrastructure) -> Result<()
         }
     }
     Ok(())
+}
+
+/// A misspelt name would otherwise leave a function as it was, and whoever wrote it wondering.
+fn require_known(
+    options: &StackOptions,
+    infrastructure: &Infrastructure,
+) -> Result<(), StackError> {
+    let unknown = options
+        .environment
+        .keys()
+        .find(|name| !infrastructure.functions.iter().any(|f| f.short == **name));
+    match unknown {
+        Some(name) => Err(StackError::Refused {
+            resource: format!("environment of {name}"),
+            reason: "there is no such function".to_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 async fn ended(tasks: &mut JoinSet<()>) {

@@ -252,7 +252,7 @@ impl Reader {
                     reader.role_policies.entry(role).or_default().extend(statements);
                 }
                 "aws:lambda/functionUrl:FunctionUrl" => {
-                    reader.url_functions.push(resource.input("functionName")?.to_owned());
+                    reader.url_functions.push(url_function(resource)?);
                 }
                 _ => {}
             }
@@ -409,6 +409,17 @@ impl Resource {
     }
 }
 
+/// The function of a URL that the door can stand for.
+fn url_function(resource: &Resource) -> Result<String, StackError> {
+    if resource.input("authorizationType")? != "NONE" {
+        return Err(resource.refused("the door cannot check an authorizationType other than NONE"));
+    }
+    if text(&resource.inputs, "invokeMode").is_some_and(|mode| mode != "BUFFERED") {
+        return Err(resource.refused("the door cannot stream"));
+    }
+    Ok(resource.input("functionName")?.to_owned())
+}
+
 /// `None` for a mapping that is switched off.
 fn mapping(resource: &Resource, known: &Infrastructure) -> Result<Option<Mapping>, StackError> {
     if resource.inputs.get("enabled") == Some(&Value::Bool(false)) {
@@ -480,4 +491,141 @@ fn scalar(value: &Value, key: &str) -> Option<String> {
 fn strings(value: Option<&Value>) -> Vec<String> {
     let items = value.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(resources: Value) -> Result<Infrastructure, String> {
+        let file = json!({ "project": "p", "stack": "local", "resources": resources });
+        Infrastructure::parse(&file.to_string()).map_err(|error| error.to_string())
+    }
+
+    fn queue(inputs: Value) -> Value {
+        let outputs =
+            json!({ "arn": "arn:aws:sqs:r:a:p-local-work", "url": "https://sqs/a/p-local-work" });
+        json!({ "type": "aws:sqs/queue:Queue", "name": "work", "inputs": inputs, "outputs": outputs })
+    }
+
+    fn function(more: Value) -> Value {
+        let mut inputs = json!({ "name": "p-local-writer", "role": "arn:role" });
+        inputs.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([
+            { "type": "aws:iam/role:Role", "name": "writer", "inputs": { "name": "p-local-writer" }, "outputs": { "arn": "arn:role" } },
+            { "type": "aws:lambda/function:Function", "name": "writer", "inputs": inputs, "outputs": { "arn": "arn:function" } },
+            queue(json!({ "name": "p-local-work" })),
+        ])
+    }
+
+    fn with(mut resources: Value, resource: Value) -> Value {
+        resources.as_array_mut().unwrap().push(resource);
+        resources
+    }
+
+    fn mapping(inputs: Value) -> Value {
+        json!({ "type": "aws:lambda/eventSourceMapping:EventSourceMapping", "name": "work", "inputs": inputs })
+    }
+
+    #[test]
+    fn the_description_of_this_repository_can_be_run() {
+        let described = Infrastructure::parse(include_str!("../../stack.json")).unwrap();
+        assert!(described.webhooks().any(|function| function.short == "github-webhook"));
+        for mapping in &described.mappings {
+            let function = described.function(&mapping.function).unwrap();
+            let queue = described.queue(&mapping.queue).unwrap();
+            assert!(function.policy.allows("sqs:ReceiveMessage", &queue.arn), "{mapping:?}");
+        }
+        for table in &described.tables {
+            assert!(table.attributes.contains_key(&table.key.hash), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn a_function_has_its_environment_its_limits_and_its_roles_policy() {
+        let resources =
+            function(json!({ "timeout": 10, "environment": { "variables": { "A": "1" } } }));
+        let policy = json!({ "Statement": [{ "Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "arn:q" }] });
+        let policy = json!({ "type": "aws:iam/rolePolicy:RolePolicy", "name": "writer",
+            "inputs": { "role": "p-local-writer", "policy": policy.to_string() } });
+        let described = parse(with(resources, policy)).unwrap();
+        let function = described.function("writer").unwrap();
+        assert_eq!((function.timeout_seconds, function.memory_megabytes), (10, 128));
+        assert_eq!(function.environment, BTreeMap::from([("A".to_owned(), "1".to_owned())]));
+        assert!(function.policy.allows("sqs:SendMessage", "arn:q"));
+        assert_eq!(function.trigger, Trigger::Other);
+    }
+
+    #[test]
+    fn a_mapping_joins_a_queue_and_a_function() {
+        let inputs = json!({ "eventSourceArn": "arn:aws:sqs:r:a:p-local-work", "functionName": "p-local-writer",
+            "batchSize": 500, "functionResponseTypes": ["ReportBatchItemFailures"] });
+        let described = parse(with(function(json!({})), mapping(inputs))).unwrap();
+        let expected = Mapping {
+            queue: "work".to_owned(),
+            function: "writer".to_owned(),
+            batch_size: 10,
+            reply: BatchReply::ReportsFailures,
+        };
+        assert_eq!(described.mappings, [expected]);
+    }
+
+    #[test]
+    fn the_dead_letter_rule_becomes_a_number() {
+        let policy = r#"{"deadLetterTargetArn":"arn:d","maxReceiveCount":"5"}"#;
+        let described =
+            parse(json!([queue(json!({ "name": "p-local-work", "redrivePolicy": policy }))]))
+                .unwrap();
+        let redrive: Value =
+            serde_json::from_str(&described.queues[0].attributes["RedrivePolicy"]).unwrap();
+        assert_eq!(redrive, json!({ "deadLetterTargetArn": "arn:d", "maxReceiveCount": 5 }));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_named_and_what_does_not_matter_is_skipped() {
+        let alarm = json!({ "type": "aws:cloudwatch/metricAlarm:MetricAlarm", "name": "a" });
+        let component = json!({ "type": "plumbline:compute:RustFunction", "name": "a" });
+        assert_eq!(
+            parse(json!([alarm, component])).map(|described| described.functions.len()),
+            Ok(0)
+        );
+        for (resources, named) in [
+            (json!([{ "type": "aws:scheduler/schedule:Schedule", "name": "nightly" }]), "nightly"),
+            (
+                json!([{ "type": "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "name": "basic" }]),
+                "basic",
+            ),
+            (json!([queue(json!({}))]), "inputs.name"),
+            (json!([queue(json!({ "name": "q", "redrivePolicy": "{}" }))]), "redrivePolicy"),
+            (function(json!({ "role": "arn:other" })), "role"),
+            (function(json!({ "environment": { "variables": { "A": 1 } } })), "A is not a string"),
+            (
+                with(
+                    function(json!({})),
+                    mapping(
+                        json!({ "eventSourceArn": "arn:stream", "functionName": "p-local-writer" }),
+                    ),
+                ),
+                "arn:stream",
+            ),
+            (
+                with(
+                    function(json!({})),
+                    mapping(
+                        json!({ "eventSourceArn": "arn:aws:sqs:r:a:p-local-work", "functionName": "gone" }),
+                    ),
+                ),
+                "gone",
+            ),
+            (
+                json!([{ "type": "aws:lambda/functionUrl:FunctionUrl", "name": "u", "inputs": { "functionName": "f", "authorizationType": "AWS_IAM" } }]),
+                "authorizationType",
+            ),
+        ] {
+            let error = parse(resources).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
 }

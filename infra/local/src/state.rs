@@ -5,9 +5,14 @@ use std::{
     io::{self, Read, Seek, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use crate::error::StackError;
+
+const LOCK_ATTEMPTS: u32 = 4;
+const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// A locked state directory. The lock ends with the process, however it ends.
 #[derive(Debug)]
@@ -27,7 +32,7 @@ impl StateDirectory {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut lock = options.open(path.join("lock")).map_err(failed)?;
-        match lock.try_lock() {
+        match locked(&lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();
@@ -84,6 +89,17 @@ impl StateDirectory {
     pub(crate) fn remove(&self, name: &str) {
         let _ = fs::remove_file(self.file(name));
     }
+}
+
+/// A tool that asks whether a stack is running holds the lock for a moment.
+fn locked(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..LOCK_ATTEMPTS {
+        if lock.try_lock().is_ok() {
+            return Ok(());
+        }
+        thread::sleep(LOCK_AGAIN_AFTER);
+    }
+    lock.try_lock()
 }
 
 #[cfg(test)]

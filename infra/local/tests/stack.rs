@@ -1,11 +1,11 @@
 //! The stack in one piece: real processes behind a real door, with a function made for these tests.
 #![expect(
     clippy::expect_used,
-    clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
     reason = "clippy's allow-in-tests skips helper functions"
 )]
-#![expect(clippy::disallowed_methods, reason = "requests run beside the test")]
 
 use std::{
     os::unix::fs::symlink,
@@ -103,7 +103,7 @@ fn description() -> Value {
                 "functionResponseTypes": ["ReportBatchItemFailures"] } },
         function("probe-webhook", 2, json!({ "PROBE_SOURCES": sources.to_string(), "COLOUR": "blue" })),
         function("probe-writer", 2, json!({})),
-        { "type": "aws:lambda/functionUrl:FunctionUrl", "name": "probe-webhook", "inputs": { "functionName": "p-local-probe-webhook" } },
+        { "type": "aws:lambda/functionUrl:FunctionUrl", "name": "probe-webhook", "inputs": { "functionName": "p-local-probe-webhook", "authorizationType": "NONE" } },
         { "type": "aws:secretsmanager/secret:Secret", "name": "acme", "inputs": { "name": "p/acme" },
             "outputs": { "arn": arn("secretsmanager", "secret:p/acme-000000") } },
         queue("dead", json!({})),

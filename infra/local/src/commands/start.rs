@@ -20,6 +20,9 @@ use uuid::Uuid;
 
 use super::workspace::Workspace;
 
+/// Exit code of what was interrupted before it had done anything.
+const CANCELLED: u8 = 2;
+
 /// A delivery that every source understands: GitHub sends one when a webhook is created.
 const PING: &str =
     r#"{"zen":"Design for failure.","hook_id":1,"hook":{"type":"Repository","id":1}}"#;
@@ -58,11 +61,16 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         let described = Infrastructure::parse(&text)?;
         let packages: Vec<_> =
             described.functions.into_iter().map(|function| function.short).collect();
-        workspace.build(&packages)?;
+        let built = tokio::select! {
+            biased;
+            () = told(&mut interrupt, &mut terminate) => return Ok(ExitCode::from(CANCELLED)),
+            built = workspace.build(&packages) => built,
+        };
+        built?;
     }
     let stack = tokio::select! {
         stack = Stack::start(options(&arguments, text)) => stack?,
-        () = told(&mut interrupt, &mut terminate) => return Ok(ExitCode::SUCCESS),
+        () = told(&mut interrupt, &mut terminate) => return Ok(ExitCode::from(CANCELLED)),
     };
     if 0 < stack.messages_restored() {
         say(&format!("put {} stored messages back into their queues", stack.messages_restored()));

@@ -4,10 +4,11 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use anyhow::{Context, bail};
+use tokio::process::Command;
 
 /// What marks a workspace.
 const DESCRIPTION: &str = "infra/stack.json";
@@ -39,8 +40,8 @@ impl Workspace {
     }
 
     /// Builds the binaries of these packages into the folder that holds this executable, and in the same
-    /// profile. Does nothing without a manifest.
-    pub(crate) fn build(&self, packages: &[String]) -> anyhow::Result<()> {
+    /// profile. Does nothing without a manifest. Dropping the future ends the build.
+    pub(crate) async fn build(&self, packages: &[String]) -> anyhow::Result<()> {
         if !self.root.join("Cargo.toml").is_file() {
             return Ok(());
         }
@@ -48,7 +49,12 @@ impl Workspace {
         let Some((target, profile)) = target_and_profile(&executable) else { return Ok(()) };
         let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
         let mut build = Command::new(cargo);
-        build.current_dir(&self.root).arg("build").arg("--target-dir").arg(target);
+        build
+            .kill_on_drop(true)
+            .current_dir(&self.root)
+            .arg("build")
+            .arg("--target-dir")
+            .arg(target);
         match profile.as_str() {
             "debug" => {}
             "release" => drop(build.arg("--release")),
@@ -61,7 +67,8 @@ impl Workspace {
         for (name, _) in env::vars_os().filter(|(name, _)| is_about_a_package(name)) {
             build.env_remove(name);
         }
-        let status = build.stdout(Stdio::null()).status().context("cargo could not be started")?;
+        let status =
+            build.stdout(Stdio::null()).status().await.context("cargo could not be started")?;
         if !status.success() {
             bail!(
                 "the functions could not be built; fix what cargo says above, or name built ones with --functions"

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{
-    pool::{Functions, Invoked, NotInvoked, Pool},
+    pool::{Functions, Invoked, LogTail, NotInvoked, Pool},
     runtime_api::PAYLOAD_BYTES_MAX,
 };
 use crate::{
@@ -113,9 +113,12 @@ impl LambdaApi {
         let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
         match header("x-amz-invocation-type").unwrap_or("RequestResponse") {
             "RequestResponse" => {
-                let wants_tail = header("x-amz-log-type") == Some("Tail");
-                match pool.invoke(payload).await {
-                    Ok(invoked) => result(invoked, wants_tail),
+                let tail = match header("x-amz-log-type") {
+                    Some("Tail") => LogTail::Wanted,
+                    _ => LogTail::Unwanted,
+                };
+                match pool.invoke(payload, tail).await {
+                    Ok(invoked) => result(invoked, tail),
                     Err(reason) => not_invoked(reason),
                 }
             }
@@ -135,7 +138,7 @@ impl LambdaApi {
         let pool = Arc::clone(pool);
         tokio::spawn(async move {
             for attempt in 1..=EVENT_ATTEMPTS_MAX {
-                match pool.invoke(payload.clone()).await {
+                match pool.invoke(payload.clone(), LogTail::Unwanted).await {
                     Ok(Invoked { reply: Ok(_), .. }) | Err(NotInvoked::Stopping) => break,
                     Ok(Invoked { reply: Err(error), request_id, .. }) => {
                         let error = String::from_utf8_lossy(&error);
@@ -151,7 +154,7 @@ impl LambdaApi {
     }
 }
 
-fn result(invoked: Invoked, wants_tail: bool) -> Answer {
+fn result(invoked: Invoked, tail: LogTail) -> Answer {
     let (body, failed) = match invoked.reply {
         Ok(body) => (body, false),
         Err(body) => (body, true),
@@ -165,8 +168,12 @@ fn result(invoked: Invoked, wants_tail: bool) -> Answer {
     if let Ok(id) = HeaderValue::from_str(&invoked.request_id) {
         headers.insert("x-amzn-requestid", id);
     }
-    if wants_tail && let Ok(tail) = HeaderValue::from_str(&STANDARD.encode(invoked.tail)) {
-        headers.insert("x-amz-log-result", tail);
+    if tail == LogTail::Wanted {
+        let (id, output) = (invoked.request_id, invoked.tail);
+        let text = format!("START RequestId: {id} Version: $LATEST\n{output}END RequestId: {id}\n");
+        if let Ok(text) = HeaderValue::from_str(&STANDARD.encode(text)) {
+            headers.insert("x-amz-log-result", text);
+        }
     }
     answer
 }

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,6 +21,9 @@ use super::{
 
 /// A sandbox that was idle may turn out to be dead. A new one is tried then, once.
 const ATTEMPTS_MAX: usize = 2;
+
+/// How long the last lines of an invocation are waited for when somebody wants to see them.
+const OUTPUT_WITHIN: Duration = Duration::from_millis(50);
 
 /// All functions of a stack.
 #[derive(Debug)]
@@ -44,7 +48,15 @@ pub(crate) struct Pool {
 pub(crate) struct Invoked {
     pub(crate) request_id: String,
     pub(crate) reply: Reply,
+    /// Last lines of its output, where they were wanted.
     pub(crate) tail: String,
+}
+
+/// Whether the caller of a function wants to see the end of its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogTail {
+    Wanted,
+    Unwanted,
 }
 
 /// Why an invocation did not take place.
@@ -100,13 +112,17 @@ impl Pool {
     /// Invokes the function, waiting for a free sandbox for at most the function's timeout.
     ///
     /// As on AWS, an invocation that has begun goes on when its caller goes away.
-    pub(crate) async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invoked, NotInvoked> {
+    pub(crate) async fn invoke(
+        self: &Arc<Self>,
+        payload: Bytes,
+        tail: LogTail,
+    ) -> Result<Invoked, NotInvoked> {
         let permit = timeout(self.blueprint.timeout, Arc::clone(&self.permits).acquire_owned());
         let permit =
             permit.await.map_err(|_| NotInvoked::Busy)?.map_err(|_| NotInvoked::Stopping)?;
         let pool = Arc::clone(self);
         let invocation = tokio::spawn(async move {
-            let invoked = pool.run(payload).await;
+            let invoked = pool.run(payload, tail).await;
             drop(permit);
             invoked
         });
@@ -116,7 +132,11 @@ impl Pool {
     /// Processes that are alive.
     pub(crate) fn pids(&self) -> Vec<u32> {
         let alive = lock(&self.alive);
-        alive.values().filter(|sandbox| sandbox.seems_alive()).map(|sandbox| sandbox.pid()).collect()
+        alive
+            .values()
+            .filter(|sandbox| sandbox.seems_alive())
+            .map(|sandbox| sandbox.pid())
+            .collect()
     }
 
     /// How many invocations were made.
@@ -124,7 +144,7 @@ impl Pool {
         self.invocations.load(Ordering::Relaxed)
     }
 
-    async fn run(&self, payload: Bytes) -> Invoked {
+    async fn run(&self, payload: Bytes, wanted: LogTail) -> Invoked {
         self.invocations.fetch_add(1, Ordering::Relaxed);
         let request_id = Uuid::new_v4().to_string();
         let mut tail = String::new();
@@ -138,7 +158,7 @@ impl Pool {
                 }
             };
             let ended = sandbox.invoke(&request_id, payload.clone(), self.blueprint.timeout).await;
-            tail = sandbox.tail();
+            tail = tail_of(&sandbox, wanted).await;
             match ended {
                 Ended::Replied(reply) => {
                     self.put_back(sandbox);
@@ -207,6 +227,17 @@ impl Pool {
     async fn ended(&self) {
         let mut supervisors = std::mem::take(&mut *lock(&self.supervisors));
         while supervisors.join_next().await.is_some() {}
+    }
+}
+
+/// Output travels through a pipe, beside the reply, and may arrive a moment after it.
+async fn tail_of(sandbox: &Sandbox, wanted: LogTail) -> String {
+    match wanted {
+        LogTail::Unwanted => String::new(),
+        LogTail::Wanted => {
+            tokio::time::sleep(OUTPUT_WITHIN).await;
+            sandbox.tail()
+        }
     }
 }
 

@@ -28,7 +28,7 @@ while read -r change pid; do
     -) case "$pids" in *" $pid "*) pids="${pids%% $pid *} ${pids#* $pid }" ;; esac ;;
   esac
 done
-for pid in $pids; do kill -9 -- "-$pid" 2>/dev/null; done
+for pid in $pids; do kill -s KILL -- "-$pid" 2>/dev/null; done
 "#;
 
 /// The shell, and what is still to be told to it.

@@ -1,8 +1,4 @@
 //! `plumbline`: the local stack, and the tools that speak to it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the program's edge: it reads the environment and the clock"
-)]
 
 mod commands;
 

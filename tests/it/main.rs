@@ -1,1 +1,19 @@
 //! The integration tests: one binary for the workspace.
+//!
+//! They drive the real function binaries through the local stack: real HTTP at the door, the real Runtime API, the real
+//! AWS SDK against the embedded services. Nothing sleeps; what must happen is awaited, with a deadline. The binaries must
+//! have been built (`cargo build --workspace --bins`, which `./test` does first).
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "clippy's allow-in-tests does not reach the helpers of an integration test"
+)]
+
+mod conformance;
+mod cost;
+mod crash;
+mod ingest;
+mod mirror;
+mod support;

@@ -349,6 +349,103 @@ async fn nobody_without_this_starts_key_reaches_the_services() {
 }
 
 #[tokio::test]
+async fn a_web_page_reaches_no_function_process() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.options()).await.unwrap();
+    let environment = invoke(&stack, json!({ "do": "environment" })).await.unwrap();
+    let url = format!(
+        "http://{}/2018-06-01/runtime/init/error",
+        environment["AWS_LAMBDA_RUNTIME_API"].as_str().unwrap()
+    );
+    for (header, value) in
+        [("origin", "http://page.example"), ("sec-fetch-mode", "no-cors"), ("host", "page.example")]
+    {
+        let answer =
+            reqwest::Client::new().post(&url).header(header, value).body("{}").send().await;
+        assert_eq!(answer.unwrap().status(), 403, "{header}");
+    }
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_burst_waits_for_few_processes() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(StackOptions { sandboxes_max: 2, ..scratch.options() }).await.unwrap();
+    let order = || invoke(&stack, json!({ "do": "context" }));
+    let all = tokio::join!(order(), order(), order(), order(), order(), order());
+    let all = [all.0, all.1, all.2, all.3, all.4, all.5];
+    let pids: std::collections::BTreeSet<_> =
+        all.into_iter().map(|context| context.unwrap()["pid"].as_u64().unwrap()).collect();
+    assert_eq!((pids.len(), stack.function_pids("probe-webhook").len()), (2, 2));
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn tools_invoke_functions_as_on_lambda() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.options()).await.unwrap();
+    let request = |path: &str, kind: &'static str, body: &'static str| {
+        let running = stack.running();
+        let key = &running.credentials.access_key_id;
+        let authorization =
+            format!("AWS4-HMAC-SHA256 Credential={key}/20261130/us-east-1/lambda/aws4_request");
+        reqwest::Client::new()
+            .post(format!("{}/2015-03-31/functions/{path}/invocations", running.urls.lambda))
+            .header("authorization", authorization)
+            .header("x-amz-invocation-type", kind)
+            .header("x-amz-log-type", "Tail")
+            .body(body)
+            .send()
+    };
+    let said = r#"{"do":"log","text":"hello"}"#;
+    for name in
+        ["probe-webhook", "arn:aws:lambda:us-east-1:000000000000:function:p-local-probe-webhook"]
+    {
+        let answer = request(name, "RequestResponse", said).await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), answer.headers().get("x-amz-function-error")),
+            (200, None)
+        );
+        assert!(answer.headers().contains_key("x-amz-log-result"));
+        assert_eq!(answer.json::<Value>().await.unwrap(), json!({ "done": true }));
+    }
+    let failed = request("probe-webhook", "RequestResponse", r#"{"do":"fail"}"#).await.unwrap();
+    assert_eq!(failed.headers()["x-amz-function-error"], "Unhandled");
+    for (name, kind, body, status) in [
+        ("absent", "RequestResponse", "{}", 404),
+        ("probe-webhook", "RequestResponse", "{", 400),
+        ("probe-webhook", "Sometimes", "{}", 400),
+        ("probe-webhook", "DryRun", "{}", 204),
+        ("probe-webhook", "Event", r#"{"do":"log","text":"later"}"#, 202),
+    ] {
+        assert_eq!(request(name, kind, body).await.unwrap().status(), status, "{kind} {name}");
+    }
+    assert!(stack.logs().wait_for("probe-webhook", "says later", SOON).await.is_some());
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stored_message_keeps_its_attributes() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.persistent()).await.unwrap();
+    let url = stack.running().queues["dead"].url.clone();
+    let attributes = json!({ "kind": { "DataType": "String", "StringValue": "x" } });
+    let message =
+        json!({ "QueueUrl": url, "MessageBody": "kept", "MessageAttributes": attributes });
+    assert_eq!(aws(stack.running(), "sqs", "AmazonSQS.SendMessage", message).await.0, 200);
+    // In the hands of a tool while the stack stops.
+    let receive = |url: &str| json!({ "QueueUrl": url, "MessageAttributeNames": ["All"] });
+    let taken = aws(stack.running(), "sqs", "AmazonSQS.ReceiveMessage", receive(&url)).await.1;
+    assert_eq!(taken["Messages"][0]["Body"], "kept");
+    assert_eq!(stack.stop().await.unwrap().messages_stored, 1);
+    let stack = Stack::start(scratch.persistent()).await.unwrap();
+    let url = &stack.running().queues["dead"].url;
+    let again = aws(stack.running(), "sqs", "AmazonSQS.ReceiveMessage", receive(url)).await.1;
+    assert_eq!(again["Messages"][0]["MessageAttributes"], attributes);
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn faults_do_what_they_say_and_no_more_often() {
     let scratch = Scratch::new();
     let stack = Stack::start(scratch.options()).await.unwrap();

@@ -27,8 +27,10 @@ const CANCELLED: u8 = 2;
 const PING: &str =
     r#"{"zen":"Design for failure.","hook_id":1,"hook":{"type":"Repository","id":1}}"#;
 
-/// The repository of the sample deliveries in `events/github`.
-const SAMPLE_REPOSITORY: &str = "acme/storefront --id 712345678901";
+/// A sample that names a repository, and the life of one of its runs.
+const REGISTERED: &str = "events/github/workflow_run.requested.json";
+const SENT: &str =
+    "events/github/workflow_run.requested.json events/github/workflow_run.completed.json";
 
 /// Start the local stack
 #[derive(Debug, Args)]
@@ -145,33 +147,22 @@ fn introduction(running: &Running, arguments: &Arguments) -> String {
     let file = file.canonicalize().unwrap_or(file);
     lines.push(format!("running  {}", file.display()));
     if let Some(source) = running.sources.first() {
-        let plumbline = command(&arguments.state);
-        lines.push("try".to_owned());
         lines.push(format!("  {}", curl(source, &Uuid::new_v4().to_string())));
-        lines.push(format!(
-            "  {} {SAMPLE_REPOSITORY} --source {}",
-            plumbline("register"),
-            source.id
-        ));
-        lines.push(format!(
-            "  {} {} workflow_run.completed --source {}",
-            plumbline("send"),
-            source.provider,
-            source.id
-        ));
+        lines.push(format!("  {}", command("register", REGISTERED, &arguments.state)));
+        lines.push(format!("  {}", command("send", SENT, &arguments.state)));
     }
     lines.push(String::new());
     lines.join("\n")
 }
 
 /// How this program is called again, for the same state.
-fn command(state: &Path) -> impl Fn(&str) -> String {
+fn command(command: &str, arguments: &str, state: &Path) -> String {
     let state = if state == Path::new(STATE_DIRECTORY) {
         String::new()
     } else {
-        format!(" --state {}", state.display())
+        format!(" --state '{}'", state.display())
     };
-    move |command| format!("cargo run -q -- {command}{state}")
+    format!("cargo run -q -- {command} {arguments}{state}")
 }
 
 /// A signed delivery, ready to paste.

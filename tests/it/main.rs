@@ -11,9 +11,11 @@
     reason = "clippy's allow-in-tests does not reach the helpers of an integration test"
 )]
 
+mod architecture;
 mod conformance;
 mod cost;
 mod crash;
+mod deployment;
 mod ingest;
 mod mirror;
 mod support;

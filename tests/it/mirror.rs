@@ -295,9 +295,9 @@ pub(crate) fn batch(messages: &[String]) -> String {
 fn history(random: &mut fastrand::Rng) -> Vec<(&'static str, String)> {
     let mut deliveries = Vec::new();
     while deliveries.len() < 200 {
-        let id = 1000 + deliveries.len() as u64;
+        let id = 1000 + u64::try_from(deliveries.len()).unwrap();
         for attempt in 1..=random.u64(1..=2) {
-            let base = random.i64(0..4) + 1000 * attempt as i64;
+            let base = random.i64(0..4) + 1000 * i64::try_from(attempt).unwrap();
             let end = *random.choice(&["success", "failure", "cancelled", "exploded"]).unwrap();
             let run = |status: &str, conclusion: Option<&str>, at| {
                 ("workflow_run", Run::of(status, conclusion, at).id(id).attempt(attempt).body())

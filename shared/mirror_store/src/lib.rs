@@ -11,6 +11,9 @@ mod repositories;
 mod runs;
 mod store;
 
+#[cfg(test)]
+mod formats;
+
 pub use deliveries::{delivery_item, read_delivery};
 pub use repositories::{read_registration, registration_item};
 pub use runs::{read_run, read_stage, run_item, stage_item};

@@ -32,6 +32,7 @@ mod sqs;
 mod stack;
 mod stack_file;
 mod state;
+pub mod tools;
 
 pub use aws::CallCounts;
 pub use error::StackError;

@@ -1,6 +1,11 @@
 //! The commands of `plumbline`. What is data goes to stdout, what is talk to stderr.
 
+mod demo;
+mod register;
+mod send;
+mod show;
 mod start;
+mod terminal;
 mod workspace;
 
 use std::process::ExitCode;
@@ -21,6 +26,10 @@ pub(crate) struct Cli {
 enum Command {
     /// Start the local stack and run it until Ctrl-C (also what happens without a command)
     Start(start::Arguments),
+    Send(send::Arguments),
+    Show(show::Arguments),
+    Register(register::Arguments),
+    Demo(demo::Arguments),
 }
 
 /// Runs one command.
@@ -28,5 +37,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         None => start::run(cli.start).await,
         Some(Command::Start(arguments)) => start::run(arguments).await,
+        Some(Command::Send(arguments)) => send::run(arguments).await,
+        Some(Command::Show(arguments)) => show::run(arguments).await,
+        Some(Command::Register(arguments)) => register::run(arguments).await,
+        Some(Command::Demo(arguments)) => demo::run(arguments).await,
     }
 }

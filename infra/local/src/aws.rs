@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode, body::Incoming, header::HeaderValue};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::{
     authorize::Authorizer,
@@ -103,7 +104,7 @@ impl Endpoint {
             return Ok(*denied);
         }
         match self.faults.apply(&call).await? {
-            Verdict::Proceed => Ok(self.dispatch(call, &parts).await),
+            Verdict::Proceed => Ok(identified(self.dispatch(call, &parts).await)),
             Verdict::ProceedThenDrop => {
                 self.dispatch(call, &parts).await;
                 Err(Dropped)
@@ -120,6 +121,14 @@ impl Endpoint {
             _ => self.lambda.answer(&call, parts).await,
         }
     }
+}
+
+/// Clients log the id of a request.
+fn identified(mut answer: Answer) -> Answer {
+    if let Ok(id) = HeaderValue::from_str(&Uuid::new_v4().to_string()) {
+        answer.headers_mut().entry("x-amzn-requestid").or_insert(id);
+    }
+    answer
 }
 
 /// The service and operation that a request means.

@@ -19,6 +19,9 @@ use tokio::{
 /// Lines kept in memory: a run of 20,000 deliveries with a handful of lines each.
 const LINES_MAX: usize = 200_000;
 
+/// Bytes kept in memory, should the lines be long.
+const BYTES_MAX: usize = 128 * 1024 * 1024;
+
 /// Longer lines are cut: CloudWatch cuts at 256 KiB, and nobody reads further than this.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
@@ -42,11 +45,18 @@ pub struct LogOptions {
     pub directory: Option<PathBuf>,
 }
 
+/// The newest lines, within both limits.
+#[derive(Debug, Default)]
+struct Ring {
+    lines: VecDeque<LogLine>,
+    bytes: usize,
+}
+
 /// Collects the output of all function processes.
 #[derive(Debug)]
 pub struct Logs {
     options: LogOptions,
-    lines: Mutex<VecDeque<LogLine>>,
+    ring: Mutex<Ring>,
     files: Mutex<BTreeMap<Arc<str>, File>>,
     added: Notify,
 }
@@ -54,21 +64,23 @@ pub struct Logs {
 impl Logs {
     /// Collects in memory, and wherever the options say.
     pub(crate) fn new(options: LogOptions) -> Self {
-        Self { options, lines: Mutex::default(), files: Mutex::default(), added: Notify::new() }
+        Self { options, ring: Mutex::default(), files: Mutex::default(), added: Notify::new() }
     }
 
     /// All lines that are still kept, oldest first.
     #[must_use]
     pub fn lines(&self) -> Vec<LogLine> {
-        self.lock().iter().cloned().collect()
+        self.lock().lines.iter().cloned().collect()
     }
 
     /// Lines of one function that contain `text`.
     #[must_use]
     pub fn find(&self, function: &str, text: &str) -> Vec<LogLine> {
-        let lines = self.lock();
-        let found =
-            lines.iter().filter(|line| &*line.function == function && line.text.contains(text));
+        let ring = self.lock();
+        let found = ring
+            .lines
+            .iter()
+            .filter(|line| &*line.function == function && line.text.contains(text));
         found.cloned().collect()
     }
 
@@ -88,7 +100,7 @@ impl Logs {
 
     /// Forgets the lines so far.
     pub fn clear(&self) {
-        self.lock().clear();
+        *self.lock() = Ring::default();
     }
 
     pub(crate) fn add(&self, line: LogLine) {
@@ -99,12 +111,7 @@ impl Logs {
         if self.options.directory.is_some() {
             self.append(&line);
         }
-        let mut lines = self.lock();
-        if LINES_MAX <= lines.len() {
-            lines.pop_front();
-        }
-        lines.push_back(line);
-        drop(lines);
+        self.lock().push(line);
         self.added.notify_waiters();
     }
 
@@ -123,8 +130,19 @@ impl Logs {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<LogLine>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ring {
+    fn push(&mut self, line: LogLine) {
+        self.bytes += line.text.len();
+        self.lines.push_back(line);
+        while LINES_MAX < self.lines.len() || BYTES_MAX < self.bytes {
+            let Some(oldest) = self.lines.pop_front() else { return };
+            self.bytes = self.bytes.saturating_sub(oldest.text.len());
+        }
     }
 }
 

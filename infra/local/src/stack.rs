@@ -288,6 +288,13 @@ impl Stack {
     }
 }
 
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // Invocations in progress hold on to their processes.
+        self.functions.end();
+    }
+}
+
 /// The parts while they are put together.
 struct Parts {
     dynamodb: DynamoDb,

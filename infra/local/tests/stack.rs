@@ -530,7 +530,16 @@ async fn a_dropped_stack_ends_its_processes() {
     let scratch = Scratch::new();
     let stack = Stack::start(scratch.options()).await.unwrap();
     invoke(&stack, json!({})).await.unwrap();
-    let pid = stack.function_pids("probe-webhook")[0];
-    drop(stack);
-    soon("its death", until_dead(pid)).await;
+    let idle = stack.function_pids("probe-webhook")[0];
+    let url = &stack.running().sources[0].url;
+    let delivery = reqwest::Client::new().post(url).json(&json!({ "do": "hang" })).send();
+    let busy = async {
+        let line = stack.logs().wait_for("probe-webhook", "hanging", SOON).await.unwrap();
+        let pid = line.process;
+        drop(stack);
+        soon("its death", until_dead(pid)).await;
+    };
+    let (answer, ()) = tokio::join!(delivery, busy);
+    assert!(answer.is_err() || answer.is_ok_and(|answer| answer.status() != 200));
+    soon("its death", until_dead(idle)).await;
 }

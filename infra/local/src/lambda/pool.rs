@@ -86,11 +86,16 @@ impl Functions {
         self.pools.get(short)
     }
 
-    /// Ends all processes and waits until they have ended.
-    pub(crate) async fn stop(&self) {
+    /// Ends all processes, invocations in progress included.
+    pub(crate) fn end(&self) {
         for pool in self.pools.values() {
             pool.close();
         }
+    }
+
+    /// Ends all processes and waits until they have ended.
+    pub(crate) async fn stop(&self) {
+        self.end();
         for pool in self.pools.values() {
             pool.ended().await;
         }

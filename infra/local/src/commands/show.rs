@@ -142,7 +142,7 @@ async fn mirrors(
     let unseen = stages.iter().filter(|stage| stage.repository.is_none()).count();
     if arguments.what == What::Runs && 0 < unseen {
         view.notes.push(format!(
-            "{unseen} stages belong to runs of which nothing was seen yet: plumbline show stages"
+            "stages of runs of which nothing else was seen yet: {unseen} (plumbline show stages)"
         ));
     }
     view.notes.extend(scanned.unreadable.iter().map(ToString::to_string));

@@ -11,6 +11,7 @@
     reason = "a long-running server: it reads clocks, sleeps between retries, and its tasks outlive requests"
 )]
 
+mod announcement;
 mod authorize;
 mod aws;
 mod batch;
@@ -18,6 +19,7 @@ mod door;
 mod dynamodb;
 mod error;
 mod faults;
+mod files;
 mod function_url;
 mod guard;
 mod http;
@@ -25,6 +27,8 @@ mod lambda;
 mod logs;
 mod mapping;
 mod options;
+mod parts;
+mod plan;
 mod policy;
 mod running;
 mod secrets;

@@ -153,6 +153,32 @@ async fn a_store_that_is_down_for_a_while_loses_nothing() {
 }
 
 #[tokio::test]
+async fn a_writer_that_read_before_another_wrote_folds_again() {
+    let world = World::start().await;
+    world.accept("workflow_run", &Run::of("queued", None, 0).body()).await;
+    world.settle().await;
+    // The slow one has read, and is about to write.
+    let put = Matching::operation("dynamodb", "PutItem").containing("PIPELINE_RUN#");
+    let pause = world.stack.faults().add_times(put, Effect::Pause, 1);
+    let slow = world.stack.invoke(WRITER, batch(&[message(&Run::of("in_progress", None, 5))]));
+    let fast = async {
+        assert!(pause.arrived(1, DEADLINE).await, "the slow one is about to write");
+        let end = message(&Run::of("completed", Some("success"), 60));
+        let reply = world.stack.invoke(WRITER, batch(&[end])).await;
+        pause.release();
+        reply
+    };
+    let (slow, fast) = futures::join!(slow, fast);
+    for reply in [slow, fast] {
+        assert_eq!(&reply.expect("it answers")[..], br#"{"batchItemFailures":[]}"#);
+    }
+    let run = &world.runs().await["880/1"];
+    assert_eq!((text(run, "state"), number(run, "revision")), ("Succeeded", 2));
+    assert_eq!(world.calls(WRITER)["dynamodb/BatchGetItem"], 4, "one of the three read twice");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn writers_that_race_for_one_run_all_get_their_say() {
     let world = World::with(|mut options| {
         options.sandboxes_max = 6;

@@ -447,15 +447,32 @@ async fn what_cannot_be_read_is_quarantined_with_its_place_and_stops_nobody() {
 
 #[tokio::test]
 async fn deep_nesting_in_a_field_that_nobody_reads_is_no_trouble() {
-    let world = World::start().await;
+    let world = World::with(|mut options| {
+        options.sandboxes_max = 1;
+        options
+    })
+    .await;
     let run = Run::of("queued", None, 0).body();
-    let deep =
-        format!("{},\"q\":{}{}}}", &run[..run.len() - 1], "[".repeat(100_000), "]".repeat(100_000));
+    let with = |text: &str| format!("{},\"q\":{text}}}", &run[..run.len() - 1]);
+    // As large, and flat: what is left is the price of depth.
+    world.accept("workflow_run", &with(&format!("\"{}\"", "a".repeat(200_000)))).await;
+    let process = world.stack.function_pids(WEBHOOK);
+    let before = peak_kilobytes(process[0]);
+    let deep = with(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
     let id = world.accept("workflow_run", &deep).await;
+    let after = peak_kilobytes(process[0]);
     world.settle().await;
-    assert_eq!(world.outcome(&id).await, "applied");
-    assert_eq!(world.stack.function_pids(WEBHOOK).len(), 1, "the process lives");
+    assert_eq!(world.outcome(&id).await, "no-op", "handled as without the field");
+    assert_eq!(world.stack.function_pids(WEBHOOK), process, "the process lives");
+    assert!(after < before + 2048, "{before} kB before, {after} kB after");
     world.finish().await;
+}
+
+/// The most memory that a process ever held.
+fn peak_kilobytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux tells");
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! They drive the real function binaries through the local stack: real HTTP at the door, the real Runtime API, the real
 //! AWS SDK against the embedded services. Nothing sleeps; what must happen is awaited, with a deadline. The binaries must
-//! have been built (`cargo build --workspace --bins`, which `./test` does first).
+//! have been built, which `./test` does first.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,6 +12,7 @@
 )]
 
 mod architecture;
+mod commands;
 mod conformance;
 mod cost;
 mod crash;

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "OWNER/NAME", requires = "repository_id", conflicts_with = "file")]
     repository: Option<String>,
     /// The repository's id at its host
-    #[arg(long, value_name = "ID", requires = "repository")]
+    #[arg(long, alias = "id", value_name = "ID", requires = "repository")]
     repository_id: Option<String>,
     /// Host of the repository; without it, that of the first hook
     #[arg(long, value_name = "NAME")]

@@ -9,12 +9,11 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use hmac::{Hmac, KeyInit, Mac};
+use github::verify::{WebhookSecret, sign};
 use local::{
     Description, Infrastructure, LogOptions, PORT, RUNNING_FILE, Running, STATE_DIRECTORY, Source,
     Stack, StackOptions, State,
 };
-use sha2::Sha256;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
@@ -147,7 +146,7 @@ fn introduction(running: &Running, arguments: &Arguments) -> String {
     let file = file.canonicalize().unwrap_or(file);
     lines.push(format!("running  {}", file.display()));
     if let Some(source) = running.sources.first() {
-        lines.push(format!("  {}", curl(source, &Uuid::new_v4().to_string())));
+        lines.extend(curl(source, &Uuid::new_v4().to_string()).map(|line| format!("  {line}")));
         lines.push(format!("  {}", command("register", REGISTERED, &arguments.state)));
         lines.push(format!("  {}", command("send", SENT, &arguments.state)));
     }
@@ -165,31 +164,12 @@ fn command(command: &str, arguments: &str, state: &Path) -> String {
     format!("cargo run -q -- {command} {arguments}{state}")
 }
 
-/// A signed delivery, ready to paste.
-fn curl(source: &Source, delivery: &str) -> String {
-    let signature = signature(&source.secret, PING);
-    format!(
-        "curl -i '{}' -H 'Content-Type: application/json' -H 'X-GitHub-Event: ping' -H 'X-GitHub-Delivery: {delivery}' -H 'X-GitHub-Hook-ID: 1' -H 'X-Hub-Signature-256: sha256={signature}' -d '{PING}'",
+/// A signed delivery, ready to paste. None for a source whose secret is too short to sign with.
+fn curl(source: &Source, delivery: &str) -> Option<String> {
+    let secret = WebhookSecret::new(&source.secret).ok()?;
+    let signature = sign(PING.as_bytes(), &secret);
+    Some(format!(
+        "curl -i '{}' -H 'Content-Type: application/json' -H 'X-GitHub-Event: ping' -H 'X-GitHub-Delivery: {delivery}' -H 'X-GitHub-Hook-ID: 1' -H 'X-Hub-Signature-256: {signature}' -d '{PING}'",
         source.url
-    )
-}
-
-fn signature(secret: &str, body: &str) -> String {
-    // HMAC takes keys of any length.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
-        return String::new();
-    };
-    mac.update(body.as_bytes());
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_signature_is_the_one_of_github_s_documentation() {
-        let expected = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-        assert_eq!(signature("It's a Secret to Everybody", "Hello, World!"), expected);
-    }
+    ))
 }

@@ -171,7 +171,22 @@ async fn a_source_without_a_usable_secret_is_down_and_says_so() {
         assert_eq!(reply.status, 503, "{unusable}");
     }
     assert_eq!(world.logged(WEBHOOK, r#""SecretUnusable":1"#), 3, "an alarm metric each");
-    assert_eq!(world.calls(WEBHOOK).get(SEND), None);
+    // Put there while a process knows the one before: that one serves its time, and nobody else is let in or sent away.
+    let body = Run::of("queued", None, 0).body();
+    assert_eq!(world.post(Post::of("workflow_run", &body).from("beta")).await.status, 202);
+    let before = world.secret("beta");
+    set_secret(&world, "beta", r#"{"current":""}"#).await;
+    let empty = "sha256=22f8eea909400af98adf3681a9f31923ef6b7fcba4abb553d92823a3e9d5c25e";
+    let signed = [("X-Hub-Signature-256", empty)];
+    for _ in 0..3 {
+        let reply = world.post(Post::of("workflow_run", "{}").from("beta").signed(&signed)).await;
+        assert_eq!(reply.status, 503);
+    }
+    let value = signature(body.as_bytes(), &before);
+    let signed = [("X-Hub-Signature-256", value.as_str())];
+    let post = Post::of("workflow_run", &body).from("beta").signed(&signed);
+    assert_eq!(world.post(post).await.status, 202);
+    assert_eq!(world.calls(WEBHOOK).get(SEND), Some(&2), "of beta, signed with the secret before");
     world.finish().await;
 }
 
@@ -221,6 +236,10 @@ async fn a_secret_store_that_is_down_refuses_nobody_for_good() {
     world.accept("workflow_run", &body).await;
     world.stack.faults().add(down.clone(), refuse.clone());
     world.accept("workflow_run", &body).await;
+    // And nobody is called a forger for a secret that can't be read: it may be the new one.
+    let value = signature(body.as_bytes(), "rotated-rotated-rotated");
+    let signed = [("X-Hub-Signature-256", value.as_str())];
+    assert_eq!(world.post(Post::of("workflow_run", &body).signed(&signed)).await.status, 503);
     world.finish().await;
 
     // Beyond the TTL the copy is bridged; beyond the bridge there is nothing to verify with.
@@ -313,6 +332,9 @@ async fn a_body_over_the_limit_is_413() {
     assert_eq!(world.logged(WEBHOOK, "larger than the limit"), 1, "answered by the function");
     let quotes = "\"".repeat(4_000_000);
     assert_eq!(world.post(Post::of("workflow_run", &quotes)).await.status, 413, "Lambda's limit");
+    // Sent to its end, so that the sender sees the answer.
+    let huge = "a".repeat(30_000_000);
+    assert_eq!(world.post(Post::of("workflow_run", &huge)).await.status, 413, "30 MB");
     assert_eq!(world.calls(WEBHOOK), [].into());
     let brackets = "[".repeat(5_000_000);
     let post = Post::of("workflow_run", &brackets).id("brackets");

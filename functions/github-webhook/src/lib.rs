@@ -138,7 +138,10 @@ impl<Q: ObservationQueue, S: SecretStore> Webhook<Q, S> {
         if let Some(verified) = first {
             return Ok(verified);
         }
-        let anew = self.secrets.reread(&source.secret_id, now).await;
+        let anew = match self.secrets.reread(&source.secret_id, now).await {
+            Ok(anew) => anew,
+            Err(error) => return Err(self.no_secret(source, headers, &error, now)),
+        };
         anew.and_then(|document| verify_with(&document, signed, now)).ok_or_else(|| {
             log_refusal(headers, Some(source), "the signature does not fit the body");
             Refusal::Unproven

@@ -23,6 +23,9 @@ use tokio::{
 /// Pause after a connection could not be accepted.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
+/// More than this is not thrown away for the sake of an answer: GitHub's largest body is 25 MB.
+const DISCARDED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// An answer, complete in memory: nothing here streams.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
@@ -141,16 +144,35 @@ pub(crate) enum BodyError {
 }
 
 /// Reads a whole body, at most `bytes_max`, in at most `within`.
+///
+/// What is larger is read on and thrown away, within bounds: a sender that is still sending when the connection closes
+/// never sees the answer.
 pub(crate) async fn read_body(
-    body: Incoming,
+    mut body: Incoming,
     bytes_max: usize,
     within: Duration,
 ) -> Result<Bytes, BodyError> {
-    match timeout(within, Limited::new(body, bytes_max).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
-        Ok(Err(_)) => Err(BodyError::Broken),
-        Err(_) => Err(BodyError::TooSlow),
+    let read = async {
+        match Limited::new(&mut body, bytes_max).collect().await {
+            Ok(collected) => Ok(collected.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                discard(&mut body).await;
+                Err(BodyError::TooLarge)
+            }
+            Err(_) => Err(BodyError::Broken),
+        }
+    };
+    timeout(within, read).await.unwrap_or(Err(BodyError::TooSlow))
+}
+
+/// Throws the rest of a body away, or gives up on one that does not end.
+async fn discard(body: &mut Incoming) {
+    let mut bytes = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        bytes += frame.data_ref().map_or(0, Bytes::len);
+        if DISCARDED_BYTES_MAX < bytes {
+            return;
+        }
     }
 }
 

@@ -32,7 +32,22 @@ pub struct Fetched {
 struct Entry {
     document: SecretDocument,
     read_at: Timestamp,
-    reread_at: Option<Timestamp>,
+    /// The last time the store was asked out of turn: because a signature did not verify, or for a copy past its TTL that
+    /// it did not give.
+    asked: Option<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    at: Timestamp,
+    trouble: Option<Trouble>,
+}
+
+/// An error of the store, as it is remembered.
+#[derive(Debug, Clone)]
+enum Trouble {
+    Unavailable(String),
+    Unusable(&'static str),
 }
 
 /// Secrets by id. One environment handles one event at a time, so one copy needs no lock; a clone would be a second cache.
@@ -50,50 +65,105 @@ impl<S: SecretStore> SecretCache<S> {
         Self { store, policy, entries: BTreeMap::new() }
     }
 
-    /// The secret for a first try. Reads the store when there is no copy, or when the copy is older than the TTL; goes on
-    /// with an older copy for `stale` when the store does not answer. A secret that the store holds but that is unusable
-    /// is never bridged: somebody put it there.
+    /// The secret for a first try.
+    ///
+    /// Reads the store when there is no copy, or when the copy is older than the TTL. When the store does not answer, an
+    /// older copy serves for `stale` beyond the TTL, and the store is left alone for `reread`: a store that hangs must not
+    /// slow every delivery down. A secret that the store holds but that is unusable is never bridged: somebody put it
+    /// there.
     pub async fn get(&mut self, id: &str, now: Timestamp) -> Result<Fetched, SecretStoreError> {
         let age = self.entries.get(id).map(|entry| now.duration_since(entry.read_at));
-        if let (Some(age), Some(entry)) = (age, self.entries.get(id))
-            && SignedDuration::ZERO <= age
-            && age < self.policy.ttl
-        {
-            return Ok(Fetched { document: entry.document.clone(), bridged: None });
+        let fresh = age.is_some_and(|age| !age.is_negative() && age < self.policy.ttl);
+        let bridges = age.is_some_and(|age| age < self.policy.ttl + self.policy.stale);
+        if let Some(entry) = self.entries.get(id) {
+            if fresh {
+                return Ok(Fetched { document: entry.document.clone(), bridged: None });
+            }
+            if let Some(Trouble::Unavailable(cause)) = self.recent_trouble(entry, now)
+                && bridges
+            {
+                return Ok(entry.bridged(cause));
+            }
         }
         let error = match self.read(id, now).await {
             Ok(document) => return Ok(Fetched { document, bridged: None }),
             Err(error) => error,
         };
-        let bridges = age.is_some_and(|age| age < self.policy.ttl + self.policy.stale);
-        match (&error, self.entries.get(id)) {
+        match (&error, self.entries.get_mut(id)) {
             (SecretStoreError::Unavailable(cause), Some(entry)) if bridges => {
-                Ok(Fetched { document: entry.document.clone(), bridged: Some(cause.to_string()) })
+                let cause = cause.to_string();
+                let trouble = Some(Trouble::Unavailable(cause.clone()));
+                entry.asked = Some(Asked { at: now, trouble });
+                Ok(entry.bridged(&cause))
             }
             _ => Err(error),
         }
     }
 
-    /// The secret read anew for a second try, after a well-formed signature did not verify. `None` when the store was asked
-    /// for this reason too recently, does not answer, or holds what was tried already.
-    pub async fn reread(&mut self, id: &str, now: Timestamp) -> Option<SecretDocument> {
-        let entry = self.entries.get_mut(id)?;
-        let since = entry.reread_at.map(|at| now.duration_since(at));
-        if since.is_some_and(|since| since < self.policy.reread) {
-            return None;
+    /// The secret read anew for a second try, after a well-formed signature did not verify.
+    ///
+    /// `None` when the store holds what was tried already, or was asked too recently. While the store's last answer was an
+    /// error, that error: who can't read the secret can't call a signature wrong.
+    pub async fn reread(
+        &mut self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<SecretDocument>, SecretStoreError> {
+        let Some(entry) = self.entries.get(id) else { return Ok(None) };
+        if let Some(asked) = entry.asked.as_ref().filter(|asked| self.is_recent(asked, now)) {
+            return match &asked.trouble {
+                None => Ok(None),
+                Some(trouble) => Err(trouble.clone().into()),
+            };
         }
-        entry.reread_at = Some(now);
         let tried = entry.document.clone();
-        let document = self.read(id, now).await.ok()?;
-        (document != tried).then_some(document)
+        let read = self.read(id, now).await;
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.asked = Some(Asked { at: now, trouble: read.as_ref().err().map(Trouble::from) });
+        }
+        Ok(Some(read?).filter(|document| *document != tried))
     }
 
     async fn read(&mut self, id: &str, now: Timestamp) -> Result<SecretDocument, SecretStoreError> {
         let document = SecretDocument::parse(&self.store.read(id).await?)?;
-        let reread_at = self.entries.get(id).and_then(|entry| entry.reread_at);
-        let entry = Entry { document: document.clone(), read_at: now, reread_at };
+        // A store that answers is in no trouble any more; when it was asked out of turn stays known.
+        let asked = self.entries.remove(id).and_then(|entry| entry.asked);
+        let asked = asked.map(|asked| Asked { trouble: None, ..asked });
+        let entry = Entry { document: document.clone(), read_at: now, asked };
         self.entries.insert(id.to_owned(), entry);
         Ok(document)
+    }
+
+    fn is_recent(&self, asked: &Asked, now: Timestamp) -> bool {
+        now.duration_since(asked.at) < self.policy.reread
+    }
+
+    fn recent_trouble<'a>(&self, entry: &'a Entry, now: Timestamp) -> Option<&'a Trouble> {
+        entry.asked.as_ref().filter(|asked| self.is_recent(asked, now))?.trouble.as_ref()
+    }
+}
+
+impl Entry {
+    fn bridged(&self, cause: &str) -> Fetched {
+        Fetched { document: self.document.clone(), bridged: Some(cause.to_owned()) }
+    }
+}
+
+impl From<&SecretStoreError> for Trouble {
+    fn from(error: &SecretStoreError) -> Self {
+        match error {
+            SecretStoreError::Unavailable(cause) => Self::Unavailable(cause.to_string()),
+            SecretStoreError::Unusable(why) => Self::Unusable(why),
+        }
+    }
+}
+
+impl From<Trouble> for SecretStoreError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unavailable(cause) => Self::Unavailable(cause.into()),
+            Trouble::Unusable(why) => Self::Unusable(why),
+        }
     }
 }
 
@@ -190,18 +260,56 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_is_down_is_asked_once_in_thirty_seconds_while_a_copy_bridges() {
+        let store = Store(RefCell::new((Some(OLD), 0)));
+        let mut cache = cache(&store);
+        assert!(current(&mut cache, 0).is_some());
+        store.holds(None);
+        for second in 300..330 {
+            assert_eq!(current(&mut cache, second).as_deref(), Some(OLD));
+        }
+        assert_eq!(store.reads(), 2);
+        store.holds(Some(NEW));
+        assert_eq!(current(&mut cache, 330).as_deref(), Some(NEW));
+    }
+
+    /// What a second try comes to: another secret, nothing, or the store's trouble.
+    fn again(cache: &mut SecretCache<&Store>, second: i64) -> Result<Option<String>, &'static str> {
+        match now_or_never(cache.reread("s", at(second))) {
+            Ok(document) => Ok(document.and_then(|d| d.live(at(second)).next().map(str::to_owned))),
+            Err(SecretStoreError::Unavailable(_)) => Err("unavailable"),
+            Err(SecretStoreError::Unusable(_)) => Err("unusable"),
+        }
+    }
+
+    #[test]
     fn wrong_signatures_read_the_store_once_in_thirty_seconds() {
         let store = Store(RefCell::new((Some(OLD), 0)));
         let mut cache = cache(&store);
         assert!(current(&mut cache, 0).is_some());
         for second in 0..30 {
-            assert_eq!(now_or_never(cache.reread("s", at(second))), None);
+            assert_eq!(again(&mut cache, second), Ok(None));
         }
         assert_eq!(store.reads(), 2);
         store.holds(Some(NEW));
-        let read = now_or_never(cache.reread("s", at(30))).unwrap();
-        assert_eq!(read.live(at(30)).next(), Some(NEW));
+        assert_eq!(again(&mut cache, 30), Ok(Some(NEW.to_owned())));
         assert_eq!(store.reads(), 3);
+    }
+
+    #[test]
+    fn a_signature_is_not_called_wrong_while_the_secret_cannot_be_read() {
+        for (held, trouble) in [(None, "unavailable"), (Some(""), "unusable")] {
+            let store = Store(RefCell::new((Some(OLD), 0)));
+            let mut cache = cache(&store);
+            assert!(current(&mut cache, 0).is_some());
+            store.holds(held);
+            for second in 0..30 {
+                assert_eq!(again(&mut cache, second), Err(trouble));
+            }
+            assert_eq!(store.reads(), 2);
+            store.holds(Some(NEW));
+            assert_eq!(again(&mut cache, 30), Ok(Some(NEW.to_owned())));
+        }
     }
 
     #[test]

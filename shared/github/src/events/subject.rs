@@ -124,6 +124,14 @@ pub(crate) fn required<T>(value: Option<T>, field: &str) -> Result<T, Quarantine
     value.ok_or_else(|| unreadable(&format!("{field} is missing")))
 }
 
+/// Takes an id that is required. Zero is none.
+pub(crate) fn id(value: Option<u64>, field: &str) -> Result<u64, QuarantineReason> {
+    match required(value, field)? {
+        0 => Err(unreadable(&format!("{field} is zero"))),
+        id => Ok(id),
+    }
+}
+
 /// The attempt. A body without one comes from an old host, whose jobs did not tell it, and counts as the first: a re-run
 /// there can't be told from the run before it by anything that is sent.
 pub(crate) fn attempt(number: Option<u32>, field: &str) -> Result<Attempt, QuarantineReason> {

@@ -8,7 +8,7 @@ use domain::stage::StageContent;
 use domain::words::Text;
 use serde::Deserialize;
 
-use crate::events::subject::{Beside, IntoFact, Subject, attempt, required, words};
+use crate::events::subject::{Beside, IntoFact, Subject, attempt, id, required, words};
 use crate::json::{Str, Time};
 
 /// The event's own object, as far as it is mirrored.
@@ -52,9 +52,9 @@ impl IntoFact for WorkflowJob<'_> {
         };
         let times = [content.created_at, content.started_at, content.completed_at];
         let fact = StageFact {
-            run: RunId(required(self.run_id, "workflow_job.run_id")?),
+            run: RunId(id(self.run_id, "workflow_job.run_id")?),
             attempt: attempt(self.run_attempt, "workflow_job.run_attempt")?,
-            job: JobId(required(self.id, "workflow_job.id")?),
+            job: JobId(id(self.id, "workflow_job.id")?),
             at: required(times.into_iter().flatten().max(), "every time of workflow_job")?,
             deployment_at: beside.deployment_at.map(|time| time.0),
             content,

@@ -7,7 +7,7 @@ use domain::pipeline_run::{NativeWords, RunContent};
 use domain::words::{Text, Word};
 use serde::Deserialize;
 
-use crate::events::subject::{Beside, IntoFact, Subject, attempt, required, words};
+use crate::events::subject::{Beside, IntoFact, Subject, attempt, id, required, words};
 use crate::json::{Str, Strict, Time, unreadable};
 
 /// The event's own object, as far as it is mirrored.
@@ -59,7 +59,7 @@ impl IntoFact for WorkflowRun<'_> {
         let status = required(self.status.as_ref(), "workflow_run.status")?;
         let words = words(status, self.conclusion.as_ref());
         let fact = RunFact {
-            run: RunId(required(self.id, "workflow_run.id")?),
+            run: RunId(id(self.id, "workflow_run.id")?),
             attempt: attempt(self.run_attempt, "workflow_run.run_attempt")?,
             updated_at: required(self.updated_at, "workflow_run.updated_at")?.0,
             content: self.content(words.clone(), beside)?,

@@ -74,6 +74,13 @@ fn an_attempt_starts_when_it_was_started() {
 
 #[test]
 fn what_a_version_or_a_decision_needs_may_not_be_missing() {
+    for (event, body, field) in
+        [("workflow_run", W, "id"), ("workflow_job", J, "id"), ("workflow_job", J, "run_id")]
+    {
+        let field = format!("{event}.{field}");
+        let zero = with(body, &field, json!(0));
+        assert_eq!(reason(event, &zero), format!("Unreadable: {field} is zero"));
+    }
     for field in ["id", "updated_at", "status", "head_sha"] {
         let body = with(W, &format!("workflow_run.{field}"), None);
         assert_eq!(

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use ports::{LoadError, Loaded, Mirrors, UnreadableItem, Wanted, WriteError};
 
 use crate::batch::{Judged, Open, Verdict};
+use crate::delivery_of;
 
 /// How often a subject is read and folded again when other writers are faster, before its messages go back to the queue.
 const TRIES_MAX: u32 = 6;
@@ -163,7 +164,7 @@ async fn try_once(
         Some(Next::Run(advanced)) => {
             if let Some(run) = &advanced.write {
                 store.put_run(run).await?;
-                log_announcement(current, run);
+                log_announcement(group, current, run);
             }
             Ok(Outcomes { outcomes: advanced.outcomes, ask: advanced.ask_again })
         }
@@ -207,14 +208,21 @@ fn advance(group: &Group, current: &Current, now: Timestamp) -> Option<Next> {
 }
 
 /// What the world may now be told: one line per event, with the event's own id.
-fn log_announcement(current: &Current, run: &PipelineRun) {
+fn log_announcement(group: &Group, current: &Current, run: &PipelineRun) {
     let before = match current {
         Current::Run(run) => run.as_ref().and_then(|run| run.announced),
         Current::Stage(..) => None,
     };
     let id = run.identity.id;
+    // Of the deliveries that were folded together the last one speaks for all.
+    let observation = group.messages.last().map(|open| &open.observation);
+    let delivery = observation.and_then(delivery_of);
+    let subject = observation.map(|seen| format!("{} {}", seen.repository, seen.subject()));
     for event in domain::events::events_between(id, before.as_ref(), run.announced.as_ref()) {
         tracing::info!(
+            delivery.id = delivery.map(|delivery| delivery.id.as_str()),
+            source = delivery.map(|delivery| delivery.source.as_str()),
+            subject,
             event.id = %event.id,
             event.r#type = event.kind.as_str(),
             event.sequence = event.sequence.0,

@@ -47,7 +47,7 @@ export class RustFunction extends pulumi.ComponentResource {
         architectures: ["arm64"],
         runtime: "provided.al2023",
         handler: "bootstrap",
-        // What `cargo lambda build --release --arm64 --output-format zip` writes.
+        // What `cargo lambda build --profile deploy --arm64 --output-format zip` writes.
         code: new pulumi.asset.FileArchive(`../../target/lambda/${name}/bootstrap.zip`),
         role: role.arn,
         timeout: definition.timeoutSeconds,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::bodies::{OTHER_REPOSITORY, REPOSITORY};
 
 /// Everything that is awaited comes within this time, or the test fails.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A text that tests put into bodies and secrets, and that no log line may ever hold.
 pub(crate) const CANARY: &str = "canary-5e1f";

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::fold::{Content, Finality, Mirror};
 use crate::ids::{PipelineRunId, Revision, event_id};
-use crate::pipeline_run::PipelineRunState;
+use crate::pipeline_run::{NativeWords, PipelineRunState};
 
 /// The last state of a run that could be published. A contested or unknown state is never announced, so the events
 /// between two announcements lose nothing when a contest is settled.
@@ -21,7 +21,7 @@ pub struct Announced {
 impl Announced {
     /// What is announced once a mirror has been written at `revision`.
     #[must_use]
-    pub fn after<C: Content>(
+    pub fn after<C: Content<Words = NativeWords>>(
         before: Option<Self>,
         mirror: &Mirror<C>,
         revision: Revision,

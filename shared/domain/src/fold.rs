@@ -3,6 +3,11 @@
 //! A mirror is an element of a join-semilattice and an observation is folded in by a join. So the fold is commutative,
 //! associative and idempotent: any order, duplication and batching of the same observations gives the same mirror. That
 //! is what lets deliveries come late, twice and shuffled over a cheap queue.
+//!
+//! There is one join for every kind of subject. What a kind brings is its [`Content`]: its words, which of them end it,
+//! and when two contents contradict each other.
+
+use std::fmt;
 
 use jiff::Timestamp;
 
@@ -34,31 +39,47 @@ pub struct Version {
 
 /// What a version says. `Ord` is the fixed order that decides between contents of one version.
 pub trait Content: Clone + Ord {
-    /// The provider's words.
-    fn words(&self) -> &NativeWords;
+    /// What a settled read confirms or disputes, and by which two ends are told apart.
+    type Words: Clone + Ord + fmt::Debug;
 
-    /// Whether two contents of one version contradict each other. Labels that change by themselves do not count.
+    /// The provider's words.
+    fn words(&self) -> &Self::Words;
+
+    /// Whether the words end the subject for ever. The words alone decide: equal words are equally final.
+    fn finality(&self) -> Finality;
+
+    /// Whether a word is not known, or words contradict each other; only a read can tell.
+    fn is_unknown(&self) -> bool;
+
+    /// Whether the words are an end that can be undone. In the order of versions it is live, so what undoes it is not held
+    /// back; and nothing more is expected once a settled read has confirmed it.
+    fn is_undoable_end(&self) -> bool {
+        false
+    }
+
+    /// Whether two contents of one version contradict each other. Labels that change by themselves do not count; what
+    /// does count must be compared by equality, or the fold would depend on its order.
     fn contradicts(&self, other: &Self) -> bool;
 }
 
 /// The latest settled read of a subject.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Confirmation {
+pub struct Confirmation<W> {
     /// When it started.
     pub started_at: Timestamp,
     /// What it said.
-    pub words: NativeWords,
+    pub words: W,
 }
 
 /// One observation of one subject, reduced to what folds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting<C> {
+pub struct Sighting<C: Content> {
     /// Its place in the subject's order.
     pub version: Version,
     /// What it says.
     pub content: C,
     /// Present when it is a settled read.
-    pub confirmation: Option<Confirmation>,
+    pub confirmation: Option<Confirmation<C::Words>>,
     /// Whether it answers a question of ours.
     pub is_read: bool,
     /// Why a read should follow.
@@ -76,7 +97,7 @@ pub enum Ends {
 
 /// The mirror of one subject: what was seen last by the subject's own order, and what makes it doubtful.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirror<C> {
+pub struct Mirror<C: Content> {
     /// The greatest version seen.
     pub version: Version,
     /// What it said.
@@ -90,7 +111,7 @@ pub struct Mirror<C> {
     /// Whether final observations agreed about the end.
     pub ends: Ends,
     /// The latest settled read.
-    pub confirmation: Option<Confirmation>,
+    pub confirmation: Option<Confirmation<C::Words>>,
 }
 
 /// Something that the system of record should not have done, and did. The observation is applied all the same.
@@ -131,6 +152,8 @@ pub enum AskReason {
     Disputed,
     /// The version lies in the future; only a read can tell.
     FutureVersion,
+    /// A branch or pull request bears a proposal's name, and its commits have not been read.
+    Unproven,
 }
 
 impl AskReason {
@@ -144,13 +167,14 @@ impl AskReason {
             Self::ActionDisagrees => "ActionDisagrees",
             Self::Disputed => "Disputed",
             Self::FutureVersion => "FutureVersion",
+            Self::Unproven => "Unproven",
         }
     }
 }
 
 /// What a fold gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folded<C> {
+pub struct Folded<C: Content> {
     /// The mirror after the fold.
     pub next: Mirror<C>,
     /// Whether it differs from the mirror before.
@@ -205,16 +229,17 @@ impl<C: Content> Mirror<C> {
         Self { version, content, contested, ended_at, live_after_final, ends, confirmation }
     }
 
-    /// The state that the words mean.
-    #[must_use]
-    pub fn state(&self) -> PipelineRunState {
-        self.content.words().reading().state
-    }
-
     /// Whether the subject has ended.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.version.finality == Finality::Final
+    }
+
+    /// Whether nothing more is expected: the subject has ended for ever, or a settled read has confirmed an end that could
+    /// be undone.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_final() || (self.content.is_undoable_end() && self.is_confirmed())
     }
 
     /// Whether the latest settled read says the same: only then may a decision rest on the mirror.
@@ -259,7 +284,7 @@ impl<C: Content> Mirror<C> {
         if self.is_disputed() {
             return Some(AskReason::Disputed);
         }
-        (self.state() == PipelineRunState::Unknown).then_some(AskReason::UnknownWord)
+        self.content.is_unknown().then_some(AskReason::UnknownWord)
     }
 
     fn latest_live(&self) -> Option<Timestamp> {
@@ -270,8 +295,16 @@ impl<C: Content> Mirror<C> {
     }
 }
 
+impl<C: Content<Words = NativeWords>> Mirror<C> {
+    /// The state that the words mean.
+    #[must_use]
+    pub fn state(&self) -> PipelineRunState {
+        self.content.words().reading().state
+    }
+}
+
 /// Folds observations into a mirror. `None` only when there is neither a mirror nor an observation.
-pub fn fold<C: Content + PartialEq>(
+pub fn fold<C: Content>(
     current: Option<&Mirror<C>>,
     sightings: &[Sighting<C>],
 ) -> Option<Folded<C>> {

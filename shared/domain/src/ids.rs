@@ -1,7 +1,7 @@
 //! Identities. Each has its own type, is checked when it is made, and prints as people read it.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use uuid::Uuid;
 
@@ -16,6 +16,8 @@ const DELIVERY_NAMESPACE: Uuid = Uuid::from_u128(0xe2a7_4c19_9d3b_4a80_b1c5_3a96
 const SLUG_LENGTH_MAX: usize = 63;
 /// Longest host name (RFC 1035).
 const HOST_LENGTH_MAX: usize = 253;
+/// Longest reference: what is cut would refer to nothing, so what is longer is refused.
+const REFERENCE_LENGTH_MAX: usize = 256;
 /// Longest delivery id that is kept as it came; GitHub sends 36 characters.
 const DELIVERY_ID_LENGTH_MAX: usize = 64;
 
@@ -37,6 +39,21 @@ pub enum IdError {
     /// A delivery id must be printable ASCII without separators.
     #[error("must be 1 to 64 of a-z, A-Z, 0-9 and '-'")]
     DeliveryId,
+    /// A Git object id has 40 digits (SHA-1) or 64 (SHA-256), and forty zeros name no object.
+    #[error("must be 40 or 64 hexadecimal digits, not all zero")]
+    GitObject,
+    /// A digest is written as Factory documents write it.
+    #[error("must be 'sha256:' and 64 lower-case hexadecimal digits")]
+    Sha256Digest,
+    /// An account's id is a positive number (GitHub) or a GUID (Azure DevOps).
+    #[error("must be a positive number or a GUID")]
+    AccountId,
+    /// Pull requests count from one.
+    #[error("must be a positive number")]
+    PullRequestNumber,
+    /// A reference is printable ASCII without spaces.
+    #[error("must be 1 to 256 printable ASCII characters without spaces")]
+    Reference,
 }
 
 fn is_slug(text: &str) -> bool {
@@ -85,6 +102,45 @@ slug! {
 slug! {
     /// A configured sender of deliveries: the last part of a webhook's path.
     SourceId
+}
+
+macro_rules! reference {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes 1 to 256 printable ASCII characters without spaces; anything else is an [`IdError::Reference`].
+            pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+                let text = text.into();
+                let fits = (1..=REFERENCE_LENGTH_MAX).contains(&text.len())
+                    && text.bytes().all(|b| b.is_ascii_graphic());
+                if fits { Ok(Self(text)) } else { Err(IdError::Reference) }
+            }
+
+            /// The reference as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+reference! {
+    /// Where an artifact is stored. Opaque here: the store of artifacts understands it.
+    ArtifactRef
+}
+reference! {
+    /// A release of an agent of the Factory.
+    AgentReleaseId
 }
 
 /// Which kind of system tells the truth.
@@ -145,16 +201,12 @@ pub struct RepositoryId(String);
 impl RepositoryId {
     /// A GitHub repository id. Zero is no id.
     pub fn from_number(number: u64) -> Result<Self, IdError> {
-        if number == 0 { Err(IdError::RepositoryId) } else { Ok(Self(number.to_string())) }
+        number_text(number).map(Self).ok_or(IdError::RepositoryId)
     }
 
     /// Reads an id as it was printed: a positive decimal number or a GUID.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if let Ok(number) = text.parse::<u64>() {
-            return Self::from_number(number);
-        }
-        let guid = Uuid::try_parse(text).map_err(|_| IdError::RepositoryId)?;
-        Ok(Self(guid.hyphenated().to_string()))
+        number_or_guid(text).map(Self).ok_or(IdError::RepositoryId)
     }
 
     /// The id as text, canonical: equal ids print equally.
@@ -167,6 +219,19 @@ impl RepositoryId {
 impl fmt::Display for RepositoryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The canonical text of a positive number.
+fn number_text(number: u64) -> Option<String> {
+    (number != 0).then(|| number.to_string())
+}
+
+/// The canonical text of a positive number or a GUID.
+fn number_or_guid(text: &str) -> Option<String> {
+    match text.parse::<u64>() {
+        Ok(number) => number_text(number),
+        Err(_) => Uuid::try_parse(text).ok().map(|guid| guid.hyphenated().to_string()),
     }
 }
 
@@ -225,6 +290,152 @@ impl Attempt {
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Whether a text is the id of a Git object, in lower case.
+fn is_git_object(text: &str) -> bool {
+    matches!(text.len(), 40 | 64)
+        && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        && text.bytes().any(|b| b != b'0')
+}
+
+macro_rules! git_object {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes 40 or 64 hexadecimal digits in any case; anything else, and the zeros that stand for "no object",
+            /// are an [`IdError::GitObject`].
+            pub fn new(text: &str) -> Result<Self, IdError> {
+                let id = text.to_ascii_lowercase();
+                if is_git_object(&id) { Ok(Self(id)) } else { Err(IdError::GitObject) }
+            }
+
+            /// The id as text, lower case.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+git_object! {
+    /// A commit's id. It is a hash of the commit's tree, parents and message, so what was seen of a commit never changes.
+    CommitId
+}
+git_object! {
+    /// A tree's id: a hash of all that the files of a commit hold. Equal ids are equal contents, whoever made them.
+    TreeId
+}
+
+/// A SHA-256 digest of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256Digest(String);
+
+impl Sha256Digest {
+    /// What stands before the digits wherever a digest is written.
+    const PREFIX: &str = "sha256:";
+
+    /// Takes `sha256:` and 64 lower-case hexadecimal digits; anything else is an [`IdError::Sha256Digest`].
+    pub fn new(text: &str) -> Result<Self, IdError> {
+        let digits = text.strip_prefix(Self::PREFIX).ok_or(IdError::Sha256Digest)?;
+        let fits = digits.len() == 64
+            && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if fits { Ok(Self(text.to_owned())) } else { Err(IdError::Sha256Digest) }
+    }
+
+    /// The digest as text, with its prefix.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Sha256Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An account's id at its host: a number at GitHub, a GUID at Azure DevOps. Logins are labels: a freed one can be taken
+/// by somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(String);
+
+impl AccountId {
+    /// A GitHub account id. Zero is no id.
+    pub fn from_number(number: u64) -> Result<Self, IdError> {
+        number_text(number).map(Self).ok_or(IdError::AccountId)
+    }
+
+    /// Reads an id as it was printed: a positive decimal number or a GUID.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        number_or_guid(text).map(Self).ok_or(IdError::AccountId)
+    }
+
+    /// The id as text, canonical: equal ids print equally.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A pull request's number within its repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PullRequestNumber(NonZeroU64);
+
+impl PullRequestNumber {
+    /// Takes a positive number; zero is an [`IdError::PullRequestNumber`].
+    pub fn new(number: u64) -> Result<Self, IdError> {
+        NonZeroU64::new(number).map(Self).ok_or(IdError::PullRequestNumber)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for PullRequestNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A review's id at its host; later reviews have greater ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReviewId(pub u64);
+
+impl fmt::Display for ReviewId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The id of a change proposal: minted by the call that proposed it, or given by its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId(pub Uuid);
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
     }
 }
 
@@ -417,5 +628,46 @@ mod tests {
         for bad in ["", "0", "-1", "a/b", "1.5"] {
             assert_eq!(RepositoryId::parse(bad), Err(IdError::RepositoryId), "{bad}");
         }
+    }
+
+    #[test]
+    fn git_objects_are_whole_ids_in_lower_case() {
+        let sha1 = "C0FFEE0000000000000000000000000000000001";
+        assert_eq!(CommitId::new(sha1).unwrap().as_str(), sha1.to_lowercase());
+        assert!(TreeId::new(&"a".repeat(64)).is_ok());
+        for bad in
+            ["", "c0ffee", &"0".repeat(40), &"0".repeat(64), &"g".repeat(40), &"a".repeat(41)]
+        {
+            assert_eq!(CommitId::new(bad), Err(IdError::GitObject), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_digest_has_one_spelling() {
+        let good = format!("sha256:{}", "0a".repeat(32));
+        assert_eq!(Sha256Digest::new(&good).unwrap().to_string(), good);
+        for bad in
+            ["", "sha256:", &good.to_uppercase(), &good[..70], &good[7..], &format!("{good}0")]
+        {
+            assert_eq!(Sha256Digest::new(bad), Err(IdError::Sha256Digest), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_kept_whole_or_refused() {
+        let longest = "a".repeat(256);
+        assert_eq!(ArtifactRef::new(longest.clone()).unwrap().as_str(), longest);
+        for bad in ["", "a b", "a\n", "ä", &format!("{longest}a")] {
+            assert_eq!(AgentReleaseId::new(bad), Err(IdError::Reference), "{bad}");
+        }
+    }
+
+    #[test]
+    fn accounts_and_pull_requests_have_no_zero() {
+        assert_eq!(AccountId::from_number(0), Err(IdError::AccountId));
+        assert_eq!(AccountId::parse("05").unwrap(), AccountId::from_number(5).unwrap());
+        assert_eq!(AccountId::parse("octocat"), Err(IdError::AccountId));
+        assert_eq!(PullRequestNumber::new(0), Err(IdError::PullRequestNumber));
+        assert_eq!(PullRequestNumber::new(7).unwrap().get(), 7);
     }
 }

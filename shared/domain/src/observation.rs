@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::delivery::{Delivery, Scope};
-use crate::fold::{Confirmation, Sighting, Version};
+use crate::fold::{Confirmation, Content, Sighting, Version};
 use crate::ids::{Attempt, JobId, RepositoryKey, RunId};
 use crate::pipeline_run::RunContent;
 use crate::stage::StageContent;
@@ -143,11 +143,7 @@ impl Observation {
             Fact::Run(fact) => fact.updated_at,
             Fact::Stage(fact) => fact.deployment_at.map_or(fact.at, |at| at.max(fact.at)),
         };
-        let seen_at = match &self.origin {
-            Origin::Delivery(delivery) => delivery.received_at,
-            Origin::Read { started_at, .. } => *started_at,
-        };
-        latest.duration_since(seen_at) > FUTURE_TOLERANCE
+        is_from_the_future(latest, &self.origin)
     }
 }
 
@@ -155,16 +151,7 @@ impl RunFact {
     /// The fact as something that folds.
     #[must_use]
     pub fn sighting(&self, origin: &Origin, doubt: Option<Doubt>) -> Sighting<RunContent> {
-        let finality = self.content.words.reading().state.finality();
-        let settled = settled(origin, self.updated_at);
-        Sighting {
-            version: Version { finality, at: self.updated_at, settled, deployment_at: None },
-            content: self.content.clone(),
-            confirmation: settled
-                .map(|started_at| Confirmation { started_at, words: self.content.words.clone() }),
-            is_read: matches!(origin, Origin::Read { .. }),
-            doubt,
-        }
+        sighting(&self.content, (self.updated_at, None), origin, doubt)
     }
 }
 
@@ -172,17 +159,35 @@ impl StageFact {
     /// The fact as something that folds.
     #[must_use]
     pub fn sighting(&self, origin: &Origin, doubt: Option<Doubt>) -> Sighting<StageContent> {
-        let finality = self.content.words.reading().state.finality();
-        let settled = settled(origin, self.at);
-        Sighting {
-            version: Version { finality, at: self.at, settled, deployment_at: self.deployment_at },
-            content: self.content.clone(),
-            confirmation: settled
-                .map(|started_at| Confirmation { started_at, words: self.content.words.clone() }),
-            is_read: matches!(origin, Origin::Read { .. }),
-            doubt,
-        }
+        sighting(&self.content, (self.at, self.deployment_at), origin, doubt)
     }
+}
+
+/// What was seen as something that folds, by the subject's own time and, for jobs, that of their deployment.
+pub(crate) fn sighting<C: Content>(
+    content: &C,
+    (at, deployment_at): (Timestamp, Option<Timestamp>),
+    origin: &Origin,
+    doubt: Option<Doubt>,
+) -> Sighting<C> {
+    let settled = settled(origin, at);
+    Sighting {
+        version: Version { finality: content.finality(), at, settled, deployment_at },
+        content: content.clone(),
+        confirmation: settled
+            .map(|started_at| Confirmation { started_at, words: content.words().clone() }),
+        is_read: matches!(origin, Origin::Read { .. }),
+        doubt,
+    }
+}
+
+/// Whether a version is later than anybody can have seen it (see [`FUTURE_TOLERANCE`]).
+pub(crate) fn is_from_the_future(latest: Timestamp, origin: &Origin) -> bool {
+    let seen_at = match origin {
+        Origin::Delivery(delivery) => delivery.received_at,
+        Origin::Read { started_at, .. } => *started_at,
+    };
+    latest.duration_since(seen_at) > FUTURE_TOLERANCE
 }
 
 /// The start of a read, if it is settled for content stamped `at`. A delivery never is.

@@ -244,8 +244,18 @@ pub struct RunContent {
 }
 
 impl Content for RunContent {
+    type Words = NativeWords;
+
     fn words(&self) -> &NativeWords {
         &self.words
+    }
+
+    fn finality(&self) -> Finality {
+        self.words.reading().state.finality()
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.words.reading().state == PipelineRunState::Unknown
     }
 
     fn contradicts(&self, other: &Self) -> bool {
@@ -366,7 +376,7 @@ impl PipelineRun {
 }
 
 /// Whether a fold must be stored: what is unchanged and already asked for is not written again.
-pub(crate) fn must_write<C>(folded: &Folded<C>, due: Option<Due>) -> bool {
+pub(crate) fn must_write<C: Content>(folded: &Folded<C>, due: Option<Due>) -> bool {
     let already_asked = due.is_some_and(|due| due.asks > 0);
     folded.changed || (folded.ask_again.is_some() && !already_asked)
 }
@@ -377,6 +387,6 @@ pub(crate) fn next_due<C: Content>(
     before: Option<Due>,
     now: Timestamp,
 ) -> Option<Due> {
-    let live = if folded.next.is_final() { Live::No } else { Live::Yes };
+    let live = if folded.next.is_over() { Live::No } else { Live::Yes };
     due::after_fold(before, live, folded.ask_again, now)
 }

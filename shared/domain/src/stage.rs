@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 
 use crate::due::Due;
-use crate::fold::{Content, Mirror, Sighting, fold};
+use crate::fold::{Content, Finality, Mirror, Sighting, fold};
 use crate::ids::{JobId, Revision};
-use crate::pipeline_run::{Advanced, NativeWords, RunIdentity, must_write, next_due};
+use crate::pipeline_run::{
+    Advanced, NativeWords, PipelineRunState, RunIdentity, must_write, next_due,
+};
 use crate::words::Text;
 
 /// What an observation says of a job. The order of the fields is the fixed order of contents.
@@ -24,8 +26,18 @@ pub struct StageContent {
 }
 
 impl Content for StageContent {
+    type Words = NativeWords;
+
     fn words(&self) -> &NativeWords {
         &self.words
+    }
+
+    fn finality(&self) -> Finality {
+        self.words.reading().state.finality()
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.words.reading().state == PipelineRunState::Unknown
     }
 
     fn contradicts(&self, other: &Self) -> bool {

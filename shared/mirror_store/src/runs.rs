@@ -178,7 +178,7 @@ fn read_identity(item: &Reader<'_>) -> Result<RunIdentity, UnreadableItem> {
     })
 }
 
-fn write_mirror<C: Content>(item: &mut Writer, mirror: &Mirror<C>) {
+fn write_mirror<C: Content<Words = NativeWords>>(item: &mut Writer, mirror: &Mirror<C>) {
     let words = mirror.content.words();
     let reading = words.reading();
     item.text("state", reading.state);
@@ -200,7 +200,7 @@ fn write_mirror<C: Content>(item: &mut Writer, mirror: &Mirror<C>) {
     }
 }
 
-fn read_mirror<C: Content>(
+fn read_mirror<C: Content<Words = NativeWords>>(
     item: &Reader<'_>,
     content: C,
     ended_at: Option<Timestamp>,
@@ -213,7 +213,7 @@ fn read_mirror<C: Content>(
     };
     Ok(Mirror {
         version: Version {
-            finality: content.words().reading().state.finality(),
+            finality: content.finality(),
             at: item.time("updatedAt")?,
             settled: item.optional_time("settledAt")?,
             deployment_at: item.optional_time("deploymentAt")?,

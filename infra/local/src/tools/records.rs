@@ -439,7 +439,7 @@ mod tests {
         NativeWords { status: Word::new(status), result: result.map(Word::new) }
     }
 
-    fn sighting<C>(content: C, finality: Finality, second: i64) -> Sighting<C> {
+    fn sighting<C: Content>(content: C, finality: Finality, second: i64) -> Sighting<C> {
         let at = at(second);
         let version = Version { finality, at, settled: None, deployment_at: None };
         Sighting { version, content, confirmation: None, is_read: false, doubt: None }

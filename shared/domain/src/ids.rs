@@ -18,6 +18,8 @@ const SLUG_LENGTH_MAX: usize = 63;
 const HOST_LENGTH_MAX: usize = 253;
 /// Longest reference: what is cut would refer to nothing, so what is longer is refused.
 const REFERENCE_LENGTH_MAX: usize = 256;
+/// Longest name of an actor.
+const ACTOR_LENGTH_MAX: usize = 128;
 /// Longest delivery id that is kept as it came; GitHub sends 36 characters.
 const DELIVERY_ID_LENGTH_MAX: usize = 64;
 
@@ -54,6 +56,12 @@ pub enum IdError {
     /// A reference is printable ASCII without spaces.
     #[error("must be 1 to 256 printable ASCII characters without spaces")]
     Reference,
+    /// An actor's name is printable ASCII without spaces.
+    #[error("must be 1 to 128 printable ASCII characters without spaces")]
+    Actor,
+    /// The kinds of actors are few.
+    #[error("must be one of person, agent, service")]
+    ActorKind,
 }
 
 fn is_slug(text: &str) -> bool {
@@ -141,6 +149,67 @@ reference! {
 reference! {
     /// A release of an agent of the Factory.
     AgentReleaseId
+}
+
+/// Who acts within a tenant, as the Factory's identity service names them: `person:alice`, `github:5`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Actor(String);
+
+impl Actor {
+    /// Takes 1 to 128 printable ASCII characters without spaces; anything else is an [`IdError::Actor`].
+    pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+        let text = text.into();
+        let fits = (1..=ACTOR_LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Self(text)) } else { Err(IdError::Actor) }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an actor is. Approvals count people: no agent and no service is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ActorKind {
+    /// A human being.
+    Person,
+    /// An agent of the Factory.
+    Agent,
+    /// A program that acts by itself.
+    Service,
+}
+
+impl ActorKind {
+    /// The word that is stored and sent.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Agent => "agent",
+            Self::Service => "service",
+        }
+    }
+
+    /// Reads the word; any other is an [`IdError::ActorKind`].
+    pub fn parse(word: &str) -> Result<Self, IdError> {
+        let kinds = [Self::Person, Self::Agent, Self::Service];
+        kinds.into_iter().find(|kind| kind.as_str() == word).ok_or(IdError::ActorKind)
+    }
+}
+
+impl fmt::Display for ActorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Which kind of system tells the truth.
@@ -659,6 +728,26 @@ mod tests {
         assert_eq!(ArtifactRef::new(longest.clone()).unwrap().as_str(), longest);
         for bad in ["", "a b", "a\n", "ä", &format!("{longest}a")] {
             assert_eq!(AgentReleaseId::new(bad), Err(IdError::Reference), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_actor_is_one_printable_word() {
+        for good in ["person:alice", "github:5", "a", &"a".repeat(128)] {
+            assert_eq!(Actor::new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "a b", "a\n", "\u{7f}", "\u{e4}", &"a".repeat(129)] {
+            assert_eq!(Actor::new(bad), Err(IdError::Actor), "{bad}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_actors_read_back_and_have_one_spelling() {
+        for kind in [ActorKind::Person, ActorKind::Agent, ActorKind::Service] {
+            assert_eq!(ActorKind::parse(kind.as_str()), Ok(kind));
+        }
+        for bad in ["", "Person", "human", "person "] {
+            assert_eq!(ActorKind::parse(bad), Err(IdError::ActorKind), "{bad}");
         }
     }
 

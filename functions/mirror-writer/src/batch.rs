@@ -138,7 +138,11 @@ impl Judged {
                 );
                 None
             }
-            Outcome::Applied | Outcome::NoOp | Outcome::Contested | Outcome::Unregistered => None,
+            Outcome::Applied
+            | Outcome::NoOp
+            | Outcome::Contested
+            | Outcome::Unregistered
+            | Outcome::NotMirrored => None,
         };
         let outcome = outcome.as_str();
         tracing::info!(

@@ -103,7 +103,14 @@ impl<S: Mirrors + Ledger> Writer<S> {
             Ok(owner) => owner.clone(),
             Err(outcome) => return Placed::Judged(Judged::of(open, None, outcome)),
         };
-        let identity = subject::identity(owner, observation);
+        let Some(identity) = subject::identity(owner.clone(), observation) else {
+            let outcome = if observation.is_from_the_future() {
+                Outcome::Quarantined(QuarantineReason::FutureVersion)
+            } else {
+                Outcome::NotMirrored
+            };
+            return Placed::Judged(Judged::of(open, Some(owner.tenant), outcome));
+        };
         if !observation.is_from_the_future() {
             return Placed::Owned(open, identity);
         }
@@ -155,7 +162,11 @@ impl<S: Mirrors + Ledger> Writer<S> {
         match &outcome {
             Outcome::OutOfScope => self.telemetry.count(Metric::SecurityEvents, 1, now),
             Outcome::Quarantined(_) => self.telemetry.count(Metric::Quarantined, 1, now),
-            Outcome::Applied | Outcome::NoOp | Outcome::Contested | Outcome::Unregistered => (),
+            Outcome::Applied
+            | Outcome::NoOp
+            | Outcome::Contested
+            | Outcome::Unregistered
+            | Outcome::NotMirrored => (),
         }
         // Only deliveries have a row: a read is our own question.
         let delivery = judged.delivery.clone()?;

@@ -39,12 +39,13 @@ impl Group {
     }
 }
 
-/// The identity of the attempt that an observation is about, under its owner.
-pub(crate) fn identity(owner: Owner, observation: &Observation) -> RunIdentity {
+/// The identity of the attempt that an observation is about, under its owner. `None` when it is about no run.
+pub(crate) fn identity(owner: Owner, observation: &Observation) -> Option<RunIdentity> {
     let (run, attempt) = match observation.subject() {
         Subject::Run { run, attempt } | Subject::Stage { run, attempt, .. } => (run, attempt),
+        Subject::PullRequest { .. } => return None,
     };
-    RunIdentity::github(owner, observation.repository.clone(), run, attempt)
+    Some(RunIdentity::github(owner, observation.repository.clone(), run, attempt))
 }
 
 /// What the first load asks for: every registration, and the subjects whose tenant the sender proved.
@@ -64,6 +65,7 @@ pub(crate) fn wanted<'a>(observations: impl Iterator<Item = &'a Observation>) ->
             Subject::Stage { run, attempt, job } => {
                 wanted.stages.insert((id(run, attempt), job));
             }
+            Subject::PullRequest { .. } => (),
         }
     }
     wanted
@@ -74,7 +76,7 @@ pub(crate) fn groups(owned: Vec<(Open, RunIdentity)>) -> Vec<Group> {
     let mut groups: BTreeMap<(PipelineRunId, Option<JobId>), Group> = BTreeMap::new();
     for (open, identity) in owned {
         let job = match open.observation.subject() {
-            Subject::Run { .. } => None,
+            Subject::Run { .. } | Subject::PullRequest { .. } => None,
             Subject::Stage { job, .. } => Some(job),
         };
         groups
@@ -190,7 +192,7 @@ fn advance(group: &Group, current: &Current, now: Timestamp) -> Option<Next> {
             let sightings: Vec<_> = observations
                 .filter_map(|seen| match &seen.fact {
                     Fact::Run(fact) => Some(fact.sighting(&seen.origin, seen.doubt)),
-                    Fact::Stage(_) => None,
+                    Fact::Stage(_) | Fact::PullRequest(_) => None,
                 })
                 .collect();
             PipelineRun::advance(&group.identity, run.as_ref(), &sightings, now).map(Next::Run)
@@ -199,7 +201,7 @@ fn advance(group: &Group, current: &Current, now: Timestamp) -> Option<Next> {
             let sightings: Vec<_> = observations
                 .filter_map(|seen| match &seen.fact {
                     Fact::Stage(fact) => Some(fact.sighting(&seen.origin, seen.doubt)),
-                    Fact::Run(_) => None,
+                    Fact::Run(_) | Fact::PullRequest(_) => None,
                 })
                 .collect();
             Stage::advance(&group.identity, *job, stage.as_ref(), &sightings, now).map(Next::Stage)

@@ -102,6 +102,8 @@ pub enum Outcome {
     Unregistered,
     /// The repository belongs to somebody else than the source's tenant: a security event.
     OutOfScope,
+    /// It tells of something that the Factory did not make, and of which no mirror is kept.
+    NotMirrored,
     /// It could not be folded.
     Quarantined(QuarantineReason),
 }
@@ -116,6 +118,7 @@ impl Outcome {
             Self::Contested => "contested",
             Self::Unregistered => "unregistered",
             Self::OutOfScope => "out of scope",
+            Self::NotMirrored => "not mirrored",
             Self::Quarantined(_) => "quarantined",
         }
     }

@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::delivery::{Delivery, Scope};
 use crate::fold::{Confirmation, Content, Sighting, Version};
-use crate::ids::{Attempt, JobId, RepositoryKey, RunId};
+use crate::ids::{Attempt, JobId, PullRequestNumber, RepositoryKey, RunId};
 use crate::pipeline_run::RunContent;
+use crate::pull_request::PullRequestFact;
 use crate::stage::StageContent;
 
 /// A version later than the delivery by more than this is not believed: an honest clock is not five minutes ahead,
@@ -77,6 +78,8 @@ pub enum Fact {
     Run(Box<RunFact>),
     /// About a job, which is a stage of its run's attempt.
     Stage(Box<StageFact>),
+    /// About a pull request. It feeds a change proposal, or nothing.
+    PullRequest(Box<PullRequestFact>),
 }
 
 /// What an observation is about, within its repository.
@@ -98,6 +101,11 @@ pub enum Subject {
         /// The job.
         job: JobId,
     },
+    /// One pull request.
+    PullRequest {
+        /// Its number in its repository.
+        number: PullRequestNumber,
+    },
 }
 
 impl fmt::Display for Subject {
@@ -105,6 +113,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Run { run, attempt } => write!(f, "run {run} attempt {attempt}"),
             Self::Stage { run, attempt, job } => write!(f, "run {run} attempt {attempt} job {job}"),
+            Self::PullRequest { number } => write!(f, "pull request {number}"),
         }
     }
 }
@@ -133,6 +142,7 @@ impl Observation {
             Fact::Stage(fact) => {
                 Subject::Stage { run: fact.run, attempt: fact.attempt, job: fact.job }
             }
+            Fact::PullRequest(fact) => Subject::PullRequest { number: fact.number },
         }
     }
 
@@ -142,6 +152,7 @@ impl Observation {
         let latest = match &self.fact {
             Fact::Run(fact) => fact.updated_at,
             Fact::Stage(fact) => fact.deployment_at.map_or(fact.at, |at| at.max(fact.at)),
+            Fact::PullRequest(fact) => fact.updated_at,
         };
         is_from_the_future(latest, &self.origin)
     }

@@ -242,6 +242,7 @@ impl Stored {
                 self.outcomes.extend(advanced.outcomes);
                 advanced.ask_again
             }
+            Subject::PullRequest { .. } => panic!("pull requests fold into proposals"),
         };
         self.asks.entry(subject).or_default().extend(asked);
     }
@@ -259,14 +260,14 @@ impl Stored {
 fn run_sighting(observation: &Observation) -> Option<Sighting<RunContent>> {
     match &observation.fact {
         Fact::Run(fact) => Some(fact.sighting(&observation.origin, observation.doubt)),
-        Fact::Stage(_) => None,
+        Fact::Stage(_) | Fact::PullRequest(_) => None,
     }
 }
 
 fn stage_sighting(observation: &Observation) -> Option<Sighting<StageContent>> {
     match &observation.fact {
         Fact::Stage(fact) => Some(fact.sighting(&observation.origin, observation.doubt)),
-        Fact::Run(_) => None,
+        Fact::Run(_) | Fact::PullRequest(_) => None,
     }
 }
 

@@ -51,6 +51,7 @@ pub fn read_delivery(item: &Item) -> Result<LedgerEntry, UnreadableItem> {
         "contested" => Outcome::Contested,
         "unregistered" => Outcome::Unregistered,
         "out of scope" => Outcome::OutOfScope,
+        "not mirrored" => Outcome::NotMirrored,
         _ => Outcome::Quarantined(match item.text("reason")? {
             "not JSON" => QuarantineReason::NotJson,
             "ShapeMismatch" => QuarantineReason::ShapeMismatch { place: place()? },

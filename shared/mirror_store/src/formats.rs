@@ -330,6 +330,7 @@ fn version_1_of_a_ledger_row_stays_readable() {
         Outcome::NoOp,
         Outcome::Contested,
         Outcome::Unregistered,
+        Outcome::NotMirrored,
         Outcome::OutOfScope,
         Outcome::Quarantined(QuarantineReason::NotJson),
         Outcome::Quarantined(QuarantineReason::ShapeMismatch { place: Text::new("x") }),

@@ -27,6 +27,7 @@ pub(crate) fn ask(subject: &Subject) -> String {
     match subject {
         Subject::Run { .. } => format!("ASK#{RUN}"),
         Subject::Stage { job, .. } => format!("ASK#{}", stage(*job)),
+        Subject::PullRequest { number } => format!("ASK#PULL_REQUEST#{:020}", number.get()),
     }
 }
 

@@ -131,7 +131,8 @@ pub fn read_stage(item: &Item) -> Result<Stage, UnreadableItem> {
 /// The item of an ask: due like a subject, without a mirror.
 pub(crate) fn ask_item(ask: &Ask) -> Item {
     let job = match ask.subject {
-        domain::observation::Subject::Run { .. } => None,
+        domain::observation::Subject::Run { .. }
+        | domain::observation::Subject::PullRequest { .. } => None,
         domain::observation::Subject::Stage { job, .. } => Some(job),
     };
     let mut item =

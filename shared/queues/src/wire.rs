@@ -3,10 +3,14 @@
 
 use domain::delivery::{Delivery, QuarantineReason, Scope};
 use domain::ids::{
-    Attempt, DeliveryId, Host, JobId, RepositoryId, RepositoryKey, RunId, SourceId, TenantId,
+    AccountId, Attempt, CommitId, DeliveryId, Host, JobId, PullRequestNumber, RepositoryId,
+    RepositoryKey, RunId, SourceId, TenantId,
 };
 use domain::observation::{Doubt, Fact, Observation, Origin, RunFact, StageFact};
 use domain::pipeline_run::{NativeWords, RunContent};
+use domain::pull_request::{
+    AutoMerge, Labels, Merge, PullRequestContent, PullRequestFact, PullRequestWords,
+};
 use domain::stage::StageContent;
 use domain::words::{Text, Word};
 use jiff::Timestamp;
@@ -88,6 +92,7 @@ struct RepositoryV1 {
 enum ContentV1 {
     Run(RunV1),
     Stage(StageV1),
+    PullRequest(PullRequestV1),
     Quarantine(QuarantineV1),
 }
 
@@ -126,6 +131,36 @@ struct StageV1 {
     started_at: Option<Timestamp>,
     completed_at: Option<Timestamp>,
     doubt: Option<DoubtV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PullRequestV1 {
+    number: u64,
+    updated_at: Timestamp,
+    state: String,
+    merge: MergeV1,
+    head: String,
+    base_branch: String,
+    head_repository: Option<String>,
+    head_branch: String,
+    base_commit: Option<String>,
+    draft: bool,
+    auto_merge: bool,
+    author: Option<String>,
+    merged_by: Option<String>,
+    merged_at: Option<Timestamp>,
+    closed_at: Option<Timestamp>,
+    labels: Vec<String>,
+    doubt: Option<DoubtV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum MergeV1 {
+    NotTold,
+    No,
+    Yes(Option<String>),
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -177,6 +212,9 @@ impl From<&Message> for MessageV1 {
                 content: match &observation.fact {
                     Fact::Run(fact) => ContentV1::Run(run_v1(fact, observation.doubt)),
                     Fact::Stage(fact) => ContentV1::Stage(stage_v1(fact, observation.doubt)),
+                    Fact::PullRequest(fact) => {
+                        ContentV1::PullRequest(pull_request_v1(fact, observation.doubt))
+                    }
                 },
                 origin: (&observation.origin).into(),
             },
@@ -213,6 +251,10 @@ impl MessageV1 {
             ContentV1::Stage(stage) => {
                 let doubt = stage.doubt;
                 (Fact::Stage(Box::new(stage.read()?)), doubt)
+            }
+            ContentV1::PullRequest(pull_request) => {
+                let doubt = pull_request.doubt;
+                (Fact::PullRequest(Box::new(pull_request.read()?)), doubt)
             }
             ContentV1::Quarantine(reason) => {
                 let OriginV1::Delivery(delivery) = self.origin else { return None };
@@ -275,6 +317,76 @@ fn stage_v1(fact: &StageFact, doubt: Option<Doubt>) -> StageV1 {
         started_at: content.started_at,
         completed_at: content.completed_at,
         doubt: doubt.map(Into::into),
+    }
+}
+
+fn pull_request_v1(fact: &PullRequestFact, doubt: Option<Doubt>) -> PullRequestV1 {
+    let content = &fact.content;
+    PullRequestV1 {
+        number: fact.number.get(),
+        updated_at: fact.updated_at,
+        state: content.words.state.to_string(),
+        merge: match &content.words.merge {
+            Merge::NotTold => MergeV1::NotTold,
+            Merge::No => MergeV1::No,
+            Merge::Yes { commit } => MergeV1::Yes(commit.as_ref().map(ToString::to_string)),
+        },
+        head: content.words.head.to_string(),
+        base_branch: content.words.base_branch.to_string(),
+        head_repository: content.head_repository.as_ref().map(ToString::to_string),
+        head_branch: content.head_branch.to_string(),
+        base_commit: content.base_commit.as_ref().map(ToString::to_string),
+        draft: content.draft,
+        auto_merge: content.auto_merge == AutoMerge::On,
+        author: content.author.as_ref().map(ToString::to_string),
+        merged_by: content.merged_by.as_ref().map(ToString::to_string),
+        merged_at: content.merged_at,
+        closed_at: content.closed_at,
+        labels: content.labels.as_slice().iter().map(ToString::to_string).collect(),
+        doubt: doubt.map(Into::into),
+    }
+}
+
+impl PullRequestV1 {
+    fn read(self) -> Option<PullRequestFact> {
+        let merge = match self.merge {
+            MergeV1::NotTold => Merge::NotTold,
+            MergeV1::No => Merge::No,
+            MergeV1::Yes(commit) => Merge::Yes { commit: optional(commit, CommitId::new)? },
+        };
+        Some(PullRequestFact {
+            number: PullRequestNumber::new(self.number).ok()?,
+            updated_at: self.updated_at,
+            content: PullRequestContent {
+                words: PullRequestWords {
+                    state: Word::new(&self.state),
+                    merge,
+                    head: CommitId::new(&self.head).ok()?,
+                    base_branch: Text::new(&self.base_branch),
+                },
+                head_repository: optional(self.head_repository, RepositoryId::parse)?,
+                head_branch: Text::new(&self.head_branch),
+                base_commit: optional(self.base_commit, CommitId::new)?,
+                draft: self.draft,
+                auto_merge: if self.auto_merge { AutoMerge::On } else { AutoMerge::Off },
+                author: optional(self.author, AccountId::parse)?,
+                merged_by: optional(self.merged_by, AccountId::parse)?,
+                merged_at: self.merged_at,
+                closed_at: self.closed_at,
+                labels: Labels::new(self.labels.iter().map(String::as_str)),
+            },
+        })
+    }
+}
+
+/// A text that may be absent. `None` when it is there and `parse` refuses it.
+fn optional<T, E>(
+    text: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Option<Option<T>> {
+    match text {
+        None => Some(None),
+        Some(text) => parse(&text).ok().map(Some),
     }
 }
 
@@ -422,9 +534,11 @@ mod tests {
 
     const QUARANTINE_V1: &str = r#"{"version":1,"scope":{"tenant":"t1"},"repository":null,"quarantine":{"unreadable":"line 1 column 5"},"origin":{"delivery":{"source":"acme","hook":null,"id":"x","event":"workflow_run","action":null,"bodySha256":"00ff","receivedAt":"2026-11-30T10:05:02Z"}}}"#;
 
+    const PULL_REQUEST_V1: &str = r#"{"version":1,"scope":{"tenant":"t1"},"repository":{"host":"github.com","id":"11"},"pullRequest":{"number":41,"updatedAt":"2026-11-30T10:05:00Z","state":"closed","merge":{"yes":"00000000000000000000000000000000000000cc"},"head":"00000000000000000000000000000000000000aa","baseBranch":"main","headRepository":"11","headBranch":"factory/x","baseCommit":"00000000000000000000000000000000000000bb","draft":false,"autoMerge":true,"author":"5","mergedBy":"6","mergedAt":"2026-11-30T10:05:00Z","closedAt":"2026-11-30T10:05:00Z","labels":["checkout"],"doubt":null},"origin":{"delivery":{"source":"acme","hook":5,"id":"4d8ed510-a74e-11f1-9e4b-bb84feffa688","event":"pull_request","action":"closed","bodySha256":"00ff","receivedAt":"2026-11-30T10:05:02Z"}}}"#;
+
     #[test]
     fn version_1_stays_readable() {
-        for literal in [RUN_V1, STAGE_V1, QUARANTINE_V1] {
+        for literal in [RUN_V1, STAGE_V1, PULL_REQUEST_V1, QUARANTINE_V1] {
             let message = decode(literal).unwrap();
             assert_eq!(encode(&message).unwrap(), literal);
         }
@@ -451,6 +565,36 @@ mod tests {
             let forged = RUN_V1.replacen(from, to, 1);
             assert!(matches!(decode(&forged), Err(DecodeError::Malformed(_))), "{to}");
         }
+    }
+
+    #[test]
+    fn a_forged_pull_request_is_refused() {
+        for (from, to) in [
+            ("\"number\":41", "\"number\":0"),
+            ("\"headRepository\":\"11\"", "\"headRepository\":\"x\""),
+            ("\"author\":\"5\"", "\"author\":\"octavia\""),
+            ("00cc\"", "00zz\""),
+            ("00aa\"", "00\""),
+            ("00bb\"", "00#b\""),
+        ] {
+            let forged = PULL_REQUEST_V1.replacen(from, to, 1);
+            assert_ne!(forged, PULL_REQUEST_V1, "{to}");
+            assert!(matches!(decode(&forged), Err(DecodeError::Malformed(_))), "{to}");
+        }
+    }
+
+    #[test]
+    fn what_a_pull_request_may_lack_may_be_absent() {
+        let mut bare = PULL_REQUEST_V1.to_owned();
+        for (from, to) in [
+            ("{\"yes\":\"00000000000000000000000000000000000000cc\"}", "\"no\""),
+            ("\"headRepository\":\"11\"", "\"headRepository\":null"),
+            ("\"author\":\"5\"", "\"author\":null"),
+            ("[\"checkout\"]", "[]"),
+        ] {
+            bare = bare.replacen(from, to, 1);
+        }
+        assert_eq!(encode(&decode(&bare).unwrap()).unwrap(), bare);
     }
 
     #[test]

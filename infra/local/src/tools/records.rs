@@ -385,7 +385,8 @@ impl DeliveryRecord {
             | Outcome::NoOp
             | Outcome::Contested
             | Outcome::Unregistered
-            | Outcome::OutOfScope => None,
+            | Outcome::OutOfScope
+            | Outcome::NotMirrored => None,
         };
         Self {
             delivery_id: delivery.id.to_string(),

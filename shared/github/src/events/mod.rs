@@ -4,6 +4,7 @@
 //! So a body counts only when its shape fits the name ([`QuarantineReason::ShapeMismatch`] otherwise), and what it says
 //! is ordered by its own times.
 
+mod pull_request;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use domain::observation::{Doubt, Fact};
 use domain::words::Word;
 
 use crate::body;
+use crate::events::pull_request::PullRequest;
 use crate::events::workflow_job::WorkflowJob;
 use crate::events::workflow_run::WorkflowRun;
 use crate::headers::Headers;
@@ -23,7 +25,7 @@ use crate::json;
 use crate::verify::Verified;
 
 /// The events that are understood. Every other one is ignored, by name.
-pub const UNDERSTOOD: [&str; 3] = ["ping", "workflow_job", "workflow_run"];
+pub const UNDERSTOOD: [&str; 4] = ["ping", "pull_request", "workflow_job", "workflow_run"];
 
 /// What a verified delivery says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +83,7 @@ pub fn read(verified: &Verified<'_>, headers: &Headers<'_>, host: &Host) -> Read
         Err(reason) => return Reading::Quarantined(reason.into()),
     };
     match headers.event() {
+        Some("pull_request") => subject::read::<PullRequest<'_>>(&text, host),
         Some("workflow_run") => subject::read::<WorkflowRun<'_>>(&text, host),
         Some("workflow_job") => subject::read::<WorkflowJob<'_>>(&text, host),
         event => match (json::check(&text), event) {

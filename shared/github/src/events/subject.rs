@@ -62,16 +62,21 @@ pub(crate) trait Subject {
 
 /// A subject that becomes a fact.
 pub(crate) trait IntoFact: Subject {
+    /// Where the object repeats the repository's id.
+    const INNER_REPOSITORY: &'static str;
+
     /// The repository's id inside of the object, where the object repeats it.
     fn inner_repository(&self) -> Option<u64>;
 
-    /// What the object says, with what stands beside it.
-    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, NativeWords), QuarantineReason>;
+    /// What the object says, with what stands beside it, and why that should be followed by a read.
+    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, Option<Doubt>), QuarantineReason>;
 }
 
 /// What stands beside the own object and matters to it.
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
+    /// The event's action.
+    pub(crate) action: &'static str,
     /// `repository.full_name`, or the repository's id where the body does not tell a name.
     pub(crate) repository_label: Cow<'a, str>,
     /// `deployment.updated_at`.
@@ -146,6 +151,12 @@ pub(crate) fn words(status: &Str<'_>, conclusion: Option<&Str<'_>>) -> NativeWor
     }
 }
 
+/// Whether an action that says "completed" comes with a snapshot of something unfinished.
+pub(crate) fn doubt(action: &str, words: &NativeWords) -> Option<Doubt> {
+    let unfinished = words.reading().state.finality() == Finality::Live;
+    (action == "completed" && unfinished).then_some(Doubt::ActionDisagrees)
+}
+
 /// Says of a body that is no `Body<S>` what it is.
 fn refuse<'a, S: Subject + Deserialize<'a>>(text: &'a str, host: &Host) -> Quarantined {
     let reason = explain::<Body<'a, Strict<S>>>(text);
@@ -175,7 +186,7 @@ impl<S: IntoFact> Body<'_, Strict<S>> {
         }
         let action = self.known_action()?;
         if self.names_two_repositories() {
-            let place = format!("{}.repository.id is not repository.id", S::NAME);
+            let place = format!("{} is not repository.id", S::INNER_REPOSITORY);
             return Err(shape_mismatch(&place));
         }
         let repository = self.repository_key(host);
@@ -184,15 +195,14 @@ impl<S: IntoFact> Body<'_, Strict<S>> {
         let outer = self.repository.ok_or_else(|| shape_mismatch("no repository"))?;
         let repository = required(repository, "repository.id")?;
         let beside = Beside {
+            action,
             repository_label: match outer.full_name {
                 Some(name) => name.0,
                 None => Cow::Owned(repository.id.to_string()),
             },
             deployment_at: self.deployment.and_then(|deployment| deployment.updated_at),
         };
-        let (fact, words) = subject.into_fact(&beside)?;
-        let unfinished = words.reading().state.finality() == Finality::Live;
-        let doubt = (action == "completed" && unfinished).then_some(Doubt::ActionDisagrees);
+        let (fact, doubt) = subject.into_fact(&beside)?;
         let installation = self.installation.and_then(|installation| installation.id);
         Ok(SeenFact { repository, installation, fact, doubt, action: Word::new(action) })
     }

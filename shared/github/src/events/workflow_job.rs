@@ -2,13 +2,12 @@
 
 use domain::delivery::QuarantineReason;
 use domain::ids::{JobId, RunId};
-use domain::observation::{Fact, StageFact};
-use domain::pipeline_run::NativeWords;
+use domain::observation::{Doubt, Fact, StageFact};
 use domain::stage::StageContent;
 use domain::words::Text;
 use serde::Deserialize;
 
-use crate::events::subject::{Beside, IntoFact, Subject, attempt, id, required, words};
+use crate::events::subject::{Beside, IntoFact, Subject, attempt, doubt, id, required, words};
 use crate::json::{Str, Time};
 
 /// The event's own object, as far as it is mirrored.
@@ -36,15 +35,18 @@ impl Subject for WorkflowJob<'_> {
 }
 
 impl IntoFact for WorkflowJob<'_> {
+    const INNER_REPOSITORY: &'static str = "workflow_job";
+
     fn inner_repository(&self) -> Option<u64> {
         None
     }
 
-    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, NativeWords), QuarantineReason> {
+    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, Option<Doubt>), QuarantineReason> {
         let status = required(self.status.as_ref(), "workflow_job.status")?;
         let words = words(status, self.conclusion.as_ref());
+        let doubt = doubt(beside.action, &words);
         let content = StageContent {
-            words: words.clone(),
+            words,
             name: Text::new(self.name.as_ref().map(Str::as_str).unwrap_or_default()),
             created_at: self.created_at.map(|time| time.0),
             started_at: self.started_at.map(|time| time.0),
@@ -59,6 +61,6 @@ impl IntoFact for WorkflowJob<'_> {
             deployment_at: beside.deployment_at.map(|time| time.0),
             content,
         };
-        Ok((Fact::Stage(Box::new(fact)), words))
+        Ok((Fact::Stage(Box::new(fact)), doubt))
     }
 }

@@ -2,12 +2,12 @@
 
 use domain::delivery::QuarantineReason;
 use domain::ids::{RepositoryId, RunId};
-use domain::observation::{Fact, RunFact};
+use domain::observation::{Doubt, Fact, RunFact};
 use domain::pipeline_run::{NativeWords, RunContent};
 use domain::words::{Text, Word};
 use serde::Deserialize;
 
-use crate::events::subject::{Beside, IntoFact, Subject, attempt, id, required, words};
+use crate::events::subject::{Beside, IntoFact, Subject, attempt, doubt, id, required, words};
 use crate::json::{Str, Strict, Time, unreadable};
 
 /// The event's own object, as far as it is mirrored.
@@ -51,20 +51,23 @@ impl Subject for WorkflowRun<'_> {
 }
 
 impl IntoFact for WorkflowRun<'_> {
+    const INNER_REPOSITORY: &'static str = "workflow_run.repository.id";
+
     fn inner_repository(&self) -> Option<u64> {
         self.repository.as_ref()?.0.id
     }
 
-    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, NativeWords), QuarantineReason> {
+    fn into_fact(self, beside: &Beside<'_>) -> Result<(Fact, Option<Doubt>), QuarantineReason> {
         let status = required(self.status.as_ref(), "workflow_run.status")?;
         let words = words(status, self.conclusion.as_ref());
+        let doubt = doubt(beside.action, &words);
         let fact = RunFact {
             run: RunId(id(self.id, "workflow_run.id")?),
             attempt: attempt(self.run_attempt, "workflow_run.run_attempt")?,
             updated_at: required(self.updated_at, "workflow_run.updated_at")?.0,
-            content: self.content(words.clone(), beside)?,
+            content: self.content(words, beside)?,
         };
-        Ok((Fact::Run(Box::new(fact)), words))
+        Ok((Fact::Run(Box::new(fact)), doubt))
     }
 }
 

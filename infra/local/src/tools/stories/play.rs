@@ -152,7 +152,8 @@ fn outcome(outcome: &Outcome) -> String {
         | Outcome::NoOp
         | Outcome::Contested
         | Outcome::Unregistered
-        | Outcome::OutOfScope => outcome.as_str().to_owned(),
+        | Outcome::OutOfScope
+        | Outcome::NotMirrored => outcome.as_str().to_owned(),
     }
 }
 

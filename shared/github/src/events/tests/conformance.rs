@@ -62,6 +62,8 @@ fn event_of(file: &str) -> &'static str {
         "workflow_job"
     } else if named("workflow_run") || named("pipeline_hook") {
         "workflow_run"
+    } else if file.starts_with("pr_") && !named("review_") || named("pull_request_") {
+        "pull_request"
     } else if named("ping") {
         "ping"
     } else {
@@ -73,12 +75,13 @@ fn event_of(file: &str) -> &'static str {
 fn outcome(event: &str, body: &str) -> String {
     match read_json(event, body) {
         Reading::Observed(seen) => {
-            let words = match &seen.fact {
-                Fact::Run(fact) => &fact.content.words,
-                Fact::Stage(fact) => &fact.content.words,
+            let state = match &seen.fact {
+                Fact::Run(fact) => fact.content.words.reading().state.as_str(),
+                Fact::Stage(fact) => fact.content.words.reading().state.as_str(),
+                Fact::PullRequest(fact) => fact.content.words.reading().as_str(),
             };
             let doubt = seen.doubt.map(|doubt| format!(", {doubt:?}")).unwrap_or_default();
-            format!("{} and {}{doubt}", seen.action, words.reading().state)
+            format!("{} and {state}{doubt}", seen.action)
         }
         other @ (Reading::Ping | Reading::Ignored { .. } | Reading::Quarantined(_)) => told(&other),
     }
@@ -86,7 +89,7 @@ fn outcome(event: &str, body: &str) -> String {
 
 /// Reads a body of another event under the names of those that are understood.
 fn check_passes_for_nothing(place: &str, event: &str, body: &str) {
-    for name in ["workflow_run", "workflow_job"] {
+    for name in ["workflow_run", "workflow_job", "pull_request"] {
         if event == name {
             continue;
         }
@@ -119,6 +122,18 @@ fn published_examples_of_understood_events_are_read() {
     }
     expect![[r#"
         {
+            "assigned and Open": [
+                "api.github.com pull_request 1",
+                "api.github.com pull_request 2",
+                "ghes-34 pull_request 1",
+                "ghes-35 pull_request 1",
+            ],
+            "closed and Closed": [
+                "api.github.com pull_request 3",
+                "api.github.com pull_request 4",
+                "ghes-34 pull_request 2",
+                "ghes-35 pull_request 2",
+            ],
             "completed and Failed": [
                 "api.github.com workflow_job 1",
             ],
@@ -127,6 +142,11 @@ fn published_examples_of_understood_events_are_read() {
                 "api.github.com workflow_run 1",
                 "api.github.com workflow_run 2",
             ],
+            "converted_to_draft and Open": [
+                "api.github.com pull_request 5",
+                "api.github.com pull_request 6",
+                "api.github.com pull_request 7",
+            ],
             "in_progress and Running": [
                 "api.github.com workflow_job 0",
                 "api.github.com workflow_job 3",
@@ -134,6 +154,29 @@ fn published_examples_of_understood_events_are_read() {
                 "ghes-33 workflow_job 0",
                 "ghes-34 workflow_job 0",
                 "ghes-35 workflow_job 0",
+            ],
+            "labeled and Open": [
+                "api.github.com pull_request 8",
+                "api.github.com pull_request 9",
+                "ghes-34 pull_request 3",
+                "ghes-35 pull_request 3",
+            ],
+            "locked and Open": [
+                "api.github.com pull_request 10",
+                "api.github.com pull_request 11",
+            ],
+            "opened and Open": [
+                "api.github.com pull_request 0",
+                "api.github.com pull_request 12",
+                "api.github.com pull_request 13",
+                "api.github.com pull_request 14",
+                "ghes-31 pull_request 0",
+                "ghes-32 pull_request 0",
+                "ghes-33 pull_request 0",
+                "ghes-34 pull_request 0",
+                "ghes-34 pull_request 4",
+                "ghes-35 pull_request 0",
+                "ghes-35 pull_request 4",
             ],
             "ping": [
                 "api.github.com ping 0",
@@ -162,11 +205,45 @@ fn published_examples_of_understood_events_are_read() {
             "queued and Waiting": [
                 "api.github.com workflow_job 6",
             ],
+            "ready_for_review and Open": [
+                "api.github.com pull_request 15",
+                "api.github.com pull_request 16",
+                "api.github.com pull_request 17",
+            ],
+            "reopened and Open": [
+                "api.github.com pull_request 18",
+                "api.github.com pull_request 19",
+            ],
             "requested and ActionRequired": [
                 "api.github.com workflow_run 4",
             ],
             "requested and Queued": [
                 "api.github.com workflow_run 3",
+            ],
+            "review_request_removed and Open": [
+                "api.github.com pull_request 20",
+            ],
+            "review_requested and Open": [
+                "api.github.com pull_request 21",
+            ],
+            "synchronize and Open": [
+                "api.github.com pull_request 22",
+            ],
+            "unassigned and Open": [
+                "api.github.com pull_request 23",
+                "api.github.com pull_request 24",
+                "ghes-34 pull_request 5",
+                "ghes-35 pull_request 5",
+            ],
+            "unlabeled and Open": [
+                "api.github.com pull_request 25",
+                "api.github.com pull_request 26",
+                "ghes-34 pull_request 6",
+                "ghes-35 pull_request 6",
+            ],
+            "unlocked and Open": [
+                "api.github.com pull_request 27",
+                "api.github.com pull_request 28",
             ],
             "waiting and Waiting": [
                 "api.github.com workflow_job 7",
@@ -205,6 +282,10 @@ fn bodies_of_other_projects_are_read_or_explained() {
     outcomes.values_mut().for_each(|files| files.sort());
     expect![[r#"
         {
+            "closed and Closed": [
+                "pr_closed.json",
+                "pull_request_closed_webhook_event.json",
+            ],
             "completed and Failed": [
                 "githubreceiver__workflow-run-completed.json",
             ],
@@ -214,8 +295,18 @@ fn bodies_of_other_projects_are_read_or_explained() {
                 "githubactionsreceiver__completed__9_workflow_job_completed.json",
                 "githubreceiver__workflow-job-completed.json",
             ],
+            "edited and Open": [
+                "pr_edited.json",
+            ],
             "in_progress and Succeeded": [
                 "pipeline_hook.json",
+            ],
+            "labeled and Open": [
+                "pr_labeled.json",
+            ],
+            "opened and Open": [
+                "pr_opened.json",
+                "pull_request_opened_webhook_event.json",
             ],
             "ping": [
                 "ping_webhook_event.json",
@@ -233,6 +324,19 @@ fn bodies_of_other_projects_are_read_or_explained() {
             "queued and Queued": [
                 "githubactionsreceiver__queued__1_workflow_job_queued.json",
                 "githubactionsreceiver__queued__4_workflow_job_queued.json",
+            ],
+            "ready_for_review and Open": [
+                "pr_ready_for_review.json",
+            ],
+            "reopened and Open": [
+                "pr_reopened.json",
+            ],
+            "synchronize and Open": [
+                "pr_sync.json",
+                "pull_request_synchronize_webhook_event.json",
+            ],
+            "unlabeled and Open": [
+                "pr_unlabeled.json",
             ],
         }
     "#]]

@@ -4,6 +4,7 @@ mod conformance;
 mod dialect;
 mod hostile;
 mod meaning;
+mod pull_requests;
 mod shape;
 mod whatever;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use domain::ids::Host;
 use domain::observation::{Fact, RunFact, StageFact};
 use domain::pipeline_run::{NativeWords, RunContent};
+use domain::pull_request::{PullRequestContent, PullRequestFact, PullRequestWords};
 use domain::stage::StageContent;
 use domain::words::{Text, Word};
 use serde_json::Value;
@@ -26,6 +28,9 @@ const SECRET: &str = "It's a Secret to Everybody";
 const W: &str = r#"{"action":"completed","workflow_run":{"id":880,"run_attempt":1,"run_number":7,"path":".github/workflows/ci.yml","event":"push","status":"completed","conclusion":"success","head_sha":"c0ffee","run_started_at":"2026-11-17T10:00:00Z","updated_at":"2026-11-17T10:05:00Z"},"repository":{"id":11,"full_name":"a/b"}}"#;
 /// The smallest `workflow_job` body that says everything.
 const J: &str = r#"{"action":"queued","workflow_job":{"id":990,"run_id":880,"run_attempt":1,"name":"build","status":"queued","conclusion":null,"created_at":"2026-11-17T10:00:00Z","started_at":"2026-11-17T10:00:00Z","completed_at":null},"deployment":{"updated_at":"2026-11-17T10:00:01Z"},"repository":{"id":11}}"#;
+
+/// The smallest `pull_request` body that says everything.
+const P: &str = r#"{"action":"opened","pull_request":{"number":7,"state":"open","merged":false,"updated_at":"2026-11-17T10:00:00Z","user":{"id":5},"head":{"ref":"factory/x","sha":"c0ffee0000000000000000000000000000c0ffee","repo":{"id":11}},"base":{"ref":"main","sha":"ba5e000000000000000000000000000000000001","repo":{"id":11}}},"repository":{"id":11}}"#;
 
 /// The folder of samples.
 fn samples_folder() -> PathBuf {
@@ -71,14 +76,21 @@ fn seen(event: &str, body: &str) -> SeenFact {
 fn run_fact(body: &str) -> RunFact {
     match seen("workflow_run", body).fact {
         Fact::Run(fact) => *fact,
-        Fact::Stage(fact) => panic!("a stage: {fact:?}"),
+        other @ (Fact::Stage(_) | Fact::PullRequest(_)) => panic!("no run: {other:?}"),
     }
 }
 
 fn stage_fact(body: &str) -> StageFact {
     match seen("workflow_job", body).fact {
         Fact::Stage(fact) => *fact,
-        Fact::Run(fact) => panic!("a run: {fact:?}"),
+        other @ (Fact::Run(_) | Fact::PullRequest(_)) => panic!("no stage: {other:?}"),
+    }
+}
+
+fn pull_request_fact(body: &str) -> PullRequestFact {
+    match seen("pull_request", body).fact {
+        Fact::PullRequest(fact) => *fact,
+        other @ (Fact::Run(_) | Fact::Stage(_)) => panic!("no pull request: {other:?}"),
     }
 }
 
@@ -107,6 +119,7 @@ fn told(reading: &Reading) -> String {
             let fact = match fact {
                 Fact::Run(fact) => told_run(fact),
                 Fact::Stage(fact) => told_stage(fact),
+                Fact::PullRequest(fact) => told_pull_request(fact),
             };
             format!("{action} in {repository}{by}{doubt}\n{fact}")
         }
@@ -152,6 +165,37 @@ fn told_stage(fact: &StageFact) -> String {
         "run {run}/{attempt} job {job} {name}: {} at {at}\n\
          created {created}, started {started}, completed {completed}, deployment {deployment}",
         told_words(words),
+    )
+}
+
+fn told_pull_request(fact: &PullRequestFact) -> String {
+    let PullRequestFact { number, updated_at, content } = fact;
+    let PullRequestContent {
+        words,
+        head_repository,
+        head_branch,
+        base_commit,
+        draft,
+        auto_merge,
+        author,
+        merged_by,
+        merged_at,
+        closed_at,
+        labels,
+    } = content;
+    let PullRequestWords { state, merge, head, base_branch } = words;
+    let from = head_repository.as_ref().map_or("-", |id| id.as_str());
+    let base_commit = base_commit.as_ref().map_or("-", |commit| commit.as_str());
+    let [author, merged_by] =
+        [author, merged_by].map(|account| account.as_ref().map_or("-", |id| id.as_str()));
+    let [merged_at, closed_at] =
+        [merged_at, closed_at].map(|time| time.map_or("-".to_owned(), |time| time.to_string()));
+    let labels: Vec<_> = labels.as_slice().iter().map(Text::as_str).collect();
+    format!(
+        "pull request {number}: {state}, {merge:?} = {} at {updated_at}, draft {draft}, auto-merge {auto_merge:?}\n\
+         {head_branch} {head} from {from} into {base_branch} {base_commit} by {author}\n\
+         merged {merged_at} by {merged_by}, closed {closed_at}, labels {labels:?}",
+        words.reading().as_str(),
     )
 }
 

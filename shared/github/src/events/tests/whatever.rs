@@ -6,7 +6,7 @@ use domain::words::Word;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{J, W, read_as, read_json, samples_folder};
+use super::{J, P, W, read_as, read_json, samples_folder};
 use crate::events::{Reading, UNDERSTOOD};
 use crate::json;
 
@@ -45,6 +45,18 @@ pub(super) fn check_any(event: &str, body: &[u8]) -> Result<(), TestCaseError> {
                     prop_assert_eq!(own["id"].as_u64(), Some(fact.job.0));
                     prop_assert_eq!(own["run_id"].as_u64(), Some(fact.run.0));
                 }
+                Fact::PullRequest(fact) => {
+                    prop_assert_eq!(event, "pull_request");
+                    prop_assert_eq!(own["number"].as_u64(), Some(fact.number.get()));
+                    prop_assert_eq!(
+                        own["head"]["sha"].as_str().map(str::to_lowercase),
+                        Some(fact.content.words.head.to_string())
+                    );
+                    prop_assert_eq!(
+                        own["base"]["repo"]["id"].as_u64().unwrap_or(repository),
+                        repository
+                    );
+                }
             }
         }
     }
@@ -52,7 +64,14 @@ pub(super) fn check_any(event: &str, body: &[u8]) -> Result<(), TestCaseError> {
 }
 
 fn any_event() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["workflow_run", "workflow_job", "ping", "push", "tomorrow"])
+    prop::sample::select(vec![
+        "workflow_run",
+        "workflow_job",
+        "pull_request",
+        "ping",
+        "push",
+        "tomorrow",
+    ])
 }
 
 fn any_body() -> impl Strategy<Value = (&'static str, Value)> {
@@ -63,6 +82,8 @@ fn any_body() -> impl Strategy<Value = (&'static str, Value)> {
     prop::sample::select(vec![
         ("workflow_run", serde_json::from_str(W).unwrap()),
         ("workflow_job", serde_json::from_str(J).unwrap()),
+        ("pull_request", serde_json::from_str(P).unwrap()),
+        ("pull_request", sample("pull_request.closed.json")),
         ("workflow_run", sample("workflow_run.completed.json")),
         ("workflow_job", sample("workflow_job.waiting.json")),
     ])

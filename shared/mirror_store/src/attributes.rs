@@ -60,6 +60,17 @@ impl Writer {
         }
     }
 
+    /// A list of texts, also an empty one.
+    pub(crate) fn list(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
+        let values = values.into_iter().map(AttributeValue::S).collect();
+        self.item.insert(name.to_owned(), AttributeValue::L(values));
+    }
+
+    /// A map within the item. It bears no version of its own: the item's holds for it.
+    pub(crate) fn map(&mut self, name: &str, map: Self) {
+        self.item.insert(name.to_owned(), AttributeValue::M(map.item));
+    }
+
     pub(crate) fn finish(self) -> Item {
         self.item
     }
@@ -94,6 +105,25 @@ impl<'a> Reader<'a> {
         } else {
             Err(unreadable("formatVersion", "is not known here"))
         }
+    }
+
+    /// A list of texts; an absent one is empty.
+    pub(crate) fn list(&self, name: &str) -> Result<Vec<&'a str>, UnreadableItem> {
+        let Some(value) = self.item.get(name) else { return Ok(Vec::new()) };
+        let values = value.as_l().map_err(|_| unreadable(name, "is no list"))?;
+        let text = |value: &'a AttributeValue| value.as_s().map(String::as_str);
+        values.iter().map(|v| text(v).map_err(|_| unreadable(name, "holds no string"))).collect()
+    }
+
+    /// The maps within a map, by their names; an absent map is empty.
+    pub(crate) fn maps(&self, name: &str) -> Result<Vec<(&'a str, Self)>, UnreadableItem> {
+        let Some(value) = self.item.get(name) else { return Ok(Vec::new()) };
+        let maps = value.as_m().map_err(|_| unreadable(name, "is no map"))?;
+        let inner = |(key, value): (&'a String, &'a AttributeValue)| match value {
+            AttributeValue::M(item) => Ok((key.as_str(), Self { item })),
+            _ => Err(unreadable(name, "holds no map")),
+        };
+        maps.iter().map(inner).collect()
     }
 
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, UnreadableItem> {

@@ -1,9 +1,10 @@
 //! Keys. Every part is of a checked type that admits no `#`, so no two subjects share a key.
 
 use domain::delivery::Delivery;
-use domain::ids::{JobId, PipelineRunId, RepositoryKey};
+use domain::ids::{JobId, PipelineRunId, ProposalId, RepositoryKey};
 use domain::observation::Subject;
 use domain::pipeline_run::Owner;
+use domain::provenance::CommitKey;
 
 /// The sort key of a run's own item.
 pub(crate) const RUN: &str = "RUN";
@@ -29,6 +30,25 @@ pub(crate) fn ask(subject: &Subject) -> String {
         Subject::Stage { job, .. } => format!("ASK#{}", stage(*job)),
         Subject::PullRequest { number } => format!("ASK#PULL_REQUEST#{:020}", number.get()),
     }
+}
+
+/// The sort key of a proposal's own item.
+pub(crate) const PROPOSAL: &str = "PROPOSAL";
+
+/// The partition of a change proposal: its item, and in `ProposalCommits` its commits.
+pub(crate) fn proposal_partition(id: ProposalId) -> String {
+    format!("CHANGE_PROPOSAL#{id}")
+}
+
+/// The sort key of a commit that was seen of a proposal.
+pub(crate) fn commit((repository, commit): &CommitKey) -> String {
+    format!("COMMIT#{repository}#{commit}")
+}
+
+/// The shard of the due index that a proposal belongs to.
+pub(crate) fn proposal_due_shard(id: ProposalId) -> String {
+    let (_, low) = id.0.as_u64_pair();
+    format!("{:02}", low % DUE_SHARDS)
 }
 
 /// The key of a repository's registration.

@@ -7,14 +7,19 @@
 mod attributes;
 mod deliveries;
 mod keys;
+mod parts;
+mod proposals;
 mod repositories;
 mod runs;
 mod store;
 
 #[cfg(test)]
 mod formats;
+#[cfg(test)]
+mod proposal_formats;
 
 pub use deliveries::{delivery_item, read_delivery};
+pub use proposals::{commit_item, proposal_item, read_commit, read_proposal};
 pub use repositories::{read_registration, registration_item};
 pub use runs::{read_run, read_stage, run_item, stage_item};
 pub use store::{MirrorStore, Tables};

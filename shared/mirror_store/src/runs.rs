@@ -2,22 +2,21 @@
 
 use domain::due::Due;
 use domain::events::Announced;
-use domain::fold::{Confirmation, Content, Ends, Irregular, Mirror, Version};
-use domain::ids::{
-    Attempt, Host, JobId, PipelineRunId, ProjectId, RepositoryId, RepositoryKey, Revision, RunId,
-    SystemOfRecord, TenantId,
-};
-use domain::pipeline_run::{
-    NativeWords, Owner, PipelineRun, PipelineRunState, RunContent, RunIdentity,
-};
+use domain::fold::{Confirmation, Content, Mirror};
+use domain::ids::{Attempt, JobId, PipelineRunId, RepositoryId, Revision, RunId};
+use domain::pipeline_run::{NativeWords, PipelineRun, PipelineRunState, RunContent, RunIdentity};
 use domain::stage::{Stage, StageContent};
 use domain::words::{Text, Word};
 use jiff::Timestamp;
 use ports::{Ask, UnreadableItem};
 use uuid::Uuid;
 
-use crate::attributes::{Flag, Item, Reader, Writer, unreadable};
+use crate::attributes::{Item, Reader, Writer, unreadable};
 use crate::keys;
+use crate::parts::{
+    read_due, read_marks, read_owner, read_repository, read_system, sortable, write_due,
+    write_marks, write_owner, write_repository,
+};
 
 /// A run's item.
 #[must_use]
@@ -52,7 +51,7 @@ pub fn run_item(run: &PipelineRun) -> Item {
         item.flag("announcedStarted", announced.started.into());
         item.number("announcedRevision", announced.revision.0);
     }
-    write_due(&mut item, identity.id, None, run.due);
+    write_due(&mut item, keys::due_shard(identity.id, None), run.due);
     item.number("revision", run.revision.0);
     item.finish()
 }
@@ -104,7 +103,7 @@ pub fn stage_item(stage: &Stage) -> Item {
     item.optional("completedAt", content.completed_at);
     item.optional("endedAt", stage.mirror.ended_at);
     write_mirror(&mut item, &stage.mirror);
-    write_due(&mut item, stage.run.id, Some(stage.job), stage.due);
+    write_due(&mut item, keys::due_shard(stage.run.id, Some(stage.job)), stage.due);
     item.number("revision", stage.revision.0);
     item.finish()
 }
@@ -141,17 +140,15 @@ pub(crate) fn ask_item(ask: &Ask) -> Item {
     if let Some(job) = job {
         item.number("jobId", job.0);
     }
-    write_due(&mut item, ask.run.id, job, Some(Due { at: ask.due_at, asks: 1 }));
+    write_due(&mut item, keys::due_shard(ask.run.id, job), Some(Due { at: ask.due_at, asks: 1 }));
     item.finish()
 }
 
 fn write_identity(item: &mut Writer, identity: &RunIdentity) {
     item.text("pipelineRunId", identity.id);
-    item.text("tenantId", &identity.owner.tenant);
-    item.text("projectId", &identity.owner.project);
+    write_owner(item, &identity.owner);
     item.text("system", identity.system.as_str());
-    item.text("host", &identity.repository.host);
-    item.text("repositoryId", &identity.repository.id);
+    write_repository(item, &identity.repository);
     item.number("externalRunId", identity.run.0);
     item.number("attempt", identity.attempt.get());
 }
@@ -161,19 +158,9 @@ fn read_identity(item: &Reader<'_>) -> Result<RunIdentity, UnreadableItem> {
     let attempt: u32 = item.number("attempt")?;
     Ok(RunIdentity {
         id: item.parsed("pipelineRunId", uuid)?,
-        owner: Owner {
-            tenant: item.parsed("tenantId", |id| TenantId::new(id).ok())?,
-            project: item.parsed("projectId", |id| ProjectId::new(id).ok())?,
-        },
-        system: item.parsed("system", |word| match word {
-            "GitHub" => Some(SystemOfRecord::GitHub),
-            "AzureDevOps" => Some(SystemOfRecord::AzureDevOps),
-            _ => None,
-        })?,
-        repository: RepositoryKey {
-            host: item.parsed("host", |host| Host::new(host).ok())?,
-            id: item.parsed("repositoryId", |id| RepositoryId::parse(id).ok())?,
-        },
+        owner: read_owner(item)?,
+        system: read_system(item)?,
+        repository: read_repository(item)?,
         run: RunId(item.number("externalRunId")?),
         attempt: Attempt::new(attempt).map_err(|_| unreadable("attempt", "is out of bounds"))?,
     })
@@ -187,13 +174,7 @@ fn write_mirror<C: Content<Words = NativeWords>>(item: &mut Writer, mirror: &Mir
     item.optional("nativeResult", words.result.as_ref());
     item.optional("waitReason", reading.wait_reason.map(|reason| reason.as_str()));
     item.optional("failReason", reading.fail_reason.map(|reason| reason.as_str()));
-    item.text("updatedAt", mirror.version.at);
-    item.optional("settledAt", mirror.version.settled);
-    item.optional("deploymentAt", mirror.version.deployment_at);
-    item.flag("contested", mirror.contested.into());
-    item.texts("irregular", mirror.irregular().into_iter().map(Irregular::as_str));
-    item.optional("liveAfterFinalAt", mirror.live_after_final);
-    item.flag("endsChanged", Flag::from(mirror.ends == Ends::Changed));
+    write_marks(item, mirror);
     if let Some(read) = &mirror.confirmation {
         item.text("readAt", read.started_at);
         item.text("readStatus", &read.words.status);
@@ -212,20 +193,7 @@ fn read_mirror<C: Content<Words = NativeWords>>(
             Some(Confirmation { started_at, words: read_words(item, "readStatus", "readResult")? })
         }
     };
-    Ok(Mirror {
-        version: Version {
-            finality: content.finality(),
-            at: item.time("updatedAt")?,
-            settled: item.optional_time("settledAt")?,
-            deployment_at: item.optional_time("deploymentAt")?,
-        },
-        content,
-        contested: item.flag("contested")?,
-        ended_at,
-        live_after_final: item.optional_time("liveAfterFinalAt")?,
-        ends: if item.flag("endsChanged")? { Ends::Changed } else { Ends::Agreed },
-        confirmation,
-    })
+    read_marks(item, content, ended_at, confirmation)
 }
 
 fn read_words(
@@ -237,25 +205,4 @@ fn read_words(
         status: Word::new(item.text(status)?),
         result: item.optional_text(result)?.map(Word::new),
     })
-}
-
-/// The sparse due index: a subject that is final and settled has neither key.
-fn write_due(item: &mut Writer, run: PipelineRunId, job: Option<JobId>, due: Option<Due>) {
-    if let Some(due) = due {
-        item.text("dueShard", keys::due_shard(run, job));
-        item.text("dueAt", sortable(due.at));
-        item.number("asks", due.asks);
-    }
-}
-
-fn read_due(item: &Reader<'_>) -> Result<Option<Due>, UnreadableItem> {
-    match item.optional_time("dueAt")? {
-        None => Ok(None),
-        Some(at) => Ok(Some(Due { at, asks: item.number("asks")? })),
-    }
-}
-
-/// A time whose text sorts as the time does: always six digits of fraction.
-fn sortable(time: Timestamp) -> String {
-    format!("{time:.6}")
 }

@@ -20,6 +20,8 @@ const HOST_LENGTH_MAX: usize = 253;
 const REFERENCE_LENGTH_MAX: usize = 256;
 /// Longest name of an actor.
 const ACTOR_LENGTH_MAX: usize = 128;
+/// Longest idempotency key.
+const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 128;
 /// Longest delivery id that is kept as it came; GitHub sends 36 characters.
 const DELIVERY_ID_LENGTH_MAX: usize = 64;
 
@@ -62,6 +64,9 @@ pub enum IdError {
     /// The kinds of actors are few.
     #[error("must be one of person, agent, service")]
     ActorKind,
+    /// An idempotency key has characters that no store and no log mistakes for its own.
+    #[error("must be 1 to 128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'")]
+    IdempotencyKey,
 }
 
 fn is_slug(text: &str) -> bool {
@@ -209,6 +214,33 @@ impl ActorKind {
 impl fmt::Display for ActorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// What a caller names one intended effect by: within (tenant, tool, actor) the same key has one effect, however often
+/// the call is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// Takes 1 to 128 of `[A-Za-z0-9._:-]`; anything else is an [`IdError::IdempotencyKey`].
+    pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+        let text = text.into();
+        let fits = (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b));
+        if fits { Ok(Self(text)) } else { Err(IdError::IdempotencyKey) }
+    }
+
+    /// The key as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -748,6 +780,16 @@ mod tests {
         }
         for bad in ["", "Person", "human", "person "] {
             assert_eq!(ActorKind::parse(bad), Err(IdError::ActorKind), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_idempotency_key_admits_no_separator_of_ours() {
+        for good in ["k", "promote-7:prod_eu.1", &"a".repeat(128)] {
+            assert_eq!(IdempotencyKey::new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "a b", "a#b", "a/b", "\u{e4}", "a\n", &"a".repeat(129)] {
+            assert_eq!(IdempotencyKey::new(bad), Err(IdError::IdempotencyKey), "{bad}");
         }
     }
 

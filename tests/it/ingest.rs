@@ -98,7 +98,7 @@ async fn an_accepted_delivery_costs_one_call_and_every_other_none() {
     for run in 1..=20 {
         world.accept("workflow_run", &Run::of("queued", None, 0).id(run).body()).await;
     }
-    for event in ["push", "star", "issues", "workflow_dispatch", "pull_request", "no_such_event"] {
+    for event in ["push", "star", "issues", "workflow_dispatch", "check_run", "no_such_event"] {
         assert_eq!(world.post(Post::of(event, r#"{"zen":"x"}"#)).await.status, 202, "{event}");
     }
     assert_eq!(world.post(Post::of("ping", r#"{"zen":"x","hook_id":1}"#)).await.status, 200);

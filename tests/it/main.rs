@@ -19,4 +19,5 @@ mod crash;
 mod deployment;
 mod ingest;
 mod mirror;
+mod pull_requests;
 mod support;

@@ -163,3 +163,23 @@ pub(crate) fn at(seconds: i64) -> String {
     let noon: jiff::Timestamp = "2026-11-01T12:00:00Z".parse().unwrap();
     (noon + jiff::SignedDuration::from_secs(seconds)).to_string()
 }
+
+/// A `pull_request` body of a repository, some seconds after noon of 2026-11-01.
+pub(crate) fn pull_request(repository: u64, action: &str, seconds: i64) -> Value {
+    let time = at(seconds);
+    let side = |name: &str, digit: &str| {
+        let repo = json!({ "id": repository, "full_name": "acme/storefront" });
+        json!({ "label": format!("acme:{name}"), "ref": name, "sha": digit.repeat(40), "repo": repo })
+    };
+    json!({
+        "action": action,
+        "number": 41,
+        "pull_request": {
+            "number": 41, "state": "open", "merged": false, "draft": false,
+            "updated_at": time, "user": { "login": "octavia-storm", "id": 7 },
+            "head": side("factory/delivery-date", "a"), "base": side("main", "b"), "labels": [],
+        },
+        "repository": { "id": repository, "full_name": "acme/storefront" },
+        "sender": { "login": "octavia-storm", "id": 7 },
+    })
+}

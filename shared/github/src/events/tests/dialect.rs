@@ -84,111 +84,174 @@ fn samples() -> Vec<(&'static str, Expect)> {
             run 33714470481/1 #1207 Deliver: completed/success = Succeeded at 2026-11-17T09:21:34Z, started 2026-11-17T09:14:02Z
             push of main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 from 712345678901 runs .github/workflows/deliver.yml of acme/storefront"#]],
         ),
-        ("pull_request.opened.json", expect![[r#"
+        (
+            "pull_request.opened.json",
+            expect![[r#"
             opened in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:30:00Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.labeled.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.labeled.json",
+            expect![[r#"
             labeled in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:30:04Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.assigned.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.assigned.json",
+            expect![[r#"
             assigned in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:31:00Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.review_requested.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.review_requested.json",
+            expect![[r#"
             review_requested in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:31:09Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.edited.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.edited.json",
+            expect![[r#"
             edited in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:32:00Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.milestoned.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.milestoned.json",
+            expect![[r#"
             milestoned in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:32:30Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.ready_for_review.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.ready_for_review.json",
+            expect![[r#"
             ready_for_review in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:33:00Z, draft false, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.converted_to_draft.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.converted_to_draft.json",
+            expect![[r#"
             converted_to_draft in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:33:20Z, draft true, auto-merge Off
             factory/delivery-date 7c3e1f0a9b2d4c5e8f60718293a4b5c6d7e8f901 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.synchronize.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.synchronize.json",
+            expect![[r#"
             synchronize in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:35:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.review_request_removed.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.review_request_removed.json",
+            expect![[r#"
             review_request_removed in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:36:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.unassigned.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.unassigned.json",
+            expect![[r#"
             unassigned in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:36:10Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.demilestoned.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.demilestoned.json",
+            expect![[r#"
             demilestoned in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:36:20Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels ["checkout"]"#]]),
-        ("pull_request.unlabeled.json", expect![[r#"
+            merged - by -, closed -, labels ["checkout"]"#]],
+        ),
+        (
+            "pull_request.unlabeled.json",
+            expect![[r#"
             unlabeled in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:36:30Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.locked.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.locked.json",
+            expect![[r#"
             locked in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:37:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.unlocked.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.unlocked.json",
+            expect![[r#"
             unlocked in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:37:10Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.auto_merge_enabled.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.auto_merge_enabled.json",
+            expect![[r#"
             auto_merge_enabled in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:38:00Z, draft false, auto-merge On
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.auto_merge_disabled.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.auto_merge_disabled.json",
+            expect![[r#"
             auto_merge_disabled in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:38:30Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.enqueued.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.enqueued.json",
+            expect![[r#"
             enqueued in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:39:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.dequeued.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.dequeued.json",
+            expect![[r#"
             dequeued in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:39:40Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.reopened.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.reopened.json",
+            expect![[r#"
             reopened in github.com/712345678901
             pull request 41: open, No = Open at 2026-11-17T09:41:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged - by -, closed -, labels []"#]]),
-        ("pull_request.closed.json", expect![[r#"
+            merged - by -, closed -, labels []"#]],
+        ),
+        (
+            "pull_request.closed.json",
+            expect![[r#"
             closed in github.com/712345678901
             pull request 41: closed, Yes { commit: Some(CommitId("c41f8e0b7a6d5c4b3a29180f7e6d5c4b3a291807")) } = Merged at 2026-11-17T09:44:00Z, draft false, auto-merge Off
             factory/delivery-date 0d9a4b7c2e1f5a6b8c3d7e90f1a2b3c4d5e6f708 from 712345678901 into main 5f0c2b7e9a1d4c38b6e2f7a90d1c3e5b8a7f6d42 by 198230114
-            merged 2026-11-17T09:44:00Z by 990231840, closed 2026-11-17T09:44:00Z, labels []"#]]),
+            merged 2026-11-17T09:44:00Z by 990231840, closed 2026-11-17T09:44:00Z, labels []"#]],
+        ),
     ]
 }
 

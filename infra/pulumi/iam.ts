@@ -8,6 +8,7 @@ export interface Arns {
   readonly tables: Readonly<Record<TableName, string>>;
   readonly queues: Readonly<Record<QueueName, string>>;
   readonly githubSecrets: readonly string[];
+  readonly connectionSecrets: readonly string[];
   /** The function's own. */
   readonly logGroup: string;
 }
@@ -26,6 +27,8 @@ export function statement(grant: Grant, arns: Arns): Statement {
       return allow(["logs:CreateLogStream", "logs:PutLogEvents"], [`${arns.logGroup}:*`]);
     case "readGithubSecrets":
       return allow(["secretsmanager:GetSecretValue"], arns.githubSecrets);
+    case "readConnections":
+      return allow(["secretsmanager:GetSecretValue"], arns.connectionSecrets);
     case "send":
       return allow(["sqs:SendMessage"], [arns.queues[grant.queue]]);
     case "consume":
@@ -33,15 +36,26 @@ export function statement(grant: Grant, arns: Arns): Statement {
       return allow(["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"], [arns.queues[grant.queue]]);
     case "read":
       return allow(["dynamodb:BatchGetItem"], [arns.tables[grant.table]]);
+    case "get":
+      return allow(["dynamodb:GetItem"], [arns.tables[grant.table]]);
+    case "queryItems":
+      return allow(["dynamodb:Query"], [arns.tables[grant.table]]);
+    case "query":
+      return allow(["dynamodb:Query"], [`${arns.tables[grant.table]}/index/${grant.index}`]);
     case "put":
       return allow(["dynamodb:PutItem"], [arns.tables[grant.table]]);
+    case "update":
+      return allow(["dynamodb:UpdateItem"], [arns.tables[grant.table]]);
+    case "check":
+      return allow(["dynamodb:ConditionCheckItem"], [arns.tables[grant.table]]);
   }
 }
 
 export function policyDocument(grants: readonly Grant[], arns: Arns): string {
   return JSON.stringify({
     Version: "2012-10-17",
-    Statement: grants.map((grant) => statement(grant, arns)),
+    // AWS refuses a statement about nothing, which a stack without connections would have.
+    Statement: grants.map((grant) => statement(grant, arns)).filter(({ Resource }) => Resource.length > 0),
   });
 }
 

@@ -18,3 +18,5 @@ export const deadLettersUrls = mapRecord(stores.queues, (queue) => queue.deadLet
 export const tableNames = mapRecord(stores.tables, (table) => table.tableName);
 /** Where to put each source's secret, by source. */
 export const githubSecretArns = mapRecord(stores.githubSecrets, (secret) => secret.arn);
+/** Where to put each connection's token, by connection. */
+export const githubConnectionSecretArns = mapRecord(stores.connectionSecrets, (secret) => secret.arn);

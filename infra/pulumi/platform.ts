@@ -8,7 +8,16 @@ import { MirrorTable } from "./components/mirrorTable.js";
 import { QueueConsumer } from "./components/queueConsumer.js";
 import { RustFunction } from "./components/rustFunction.js";
 import { SourceSecret } from "./components/sourceSecret.js";
-import { deployedName, githubSecretName, githubSourcesVariable, type Settings } from "./config.js";
+import { ToolDoor } from "./components/toolDoor.js";
+import {
+  callContextKeysVariable,
+  connectionSecretName,
+  deployedName,
+  githubConnectionsVariable,
+  githubSecretName,
+  githubSourcesVariable,
+  type Settings,
+} from "./config.js";
 import { type EnvironmentValue, type FunctionDefinition, functions } from "./functions.js";
 import { visibilitySeconds } from "./limits.js";
 import { mapRecord } from "./records.js";
@@ -26,6 +35,8 @@ export interface Stores {
   readonly queues: Readonly<Record<QueueName, EventQueue>>;
   /** By source id. */
   readonly githubSecrets: Readonly<Record<string, SourceSecret>>;
+  /** By connection id. */
+  readonly connectionSecrets: Readonly<Record<string, SourceSecret>>;
 }
 
 export function buildStores(settings: Settings): Stores {
@@ -53,6 +64,15 @@ export function buildStores(settings: Settings): Stores {
         }),
       ]),
     ),
+    connectionSecrets: Object.fromEntries(
+      settings.githubConnections.map(({ id }) => [
+        id,
+        new SourceSecret(`connection-${id}`, {
+          deployedName: connectionSecretName(settings, id),
+          description: `Token with which the connection ${id} reads GitHub`,
+        }),
+      ]),
+    ),
   };
 }
 
@@ -70,6 +90,7 @@ export function buildFunction(
       tables: mapRecord(stores.tables, (table) => table.arn),
       queues: mapRecord(stores.queues, (queue) => queue.arn),
       githubSecrets: Object.values(stores.githubSecrets).map((secret) => secret.arn),
+      connectionSecrets: Object.values(stores.connectionSecrets).map((secret) => secret.arn),
     }),
     environment: mapRecord(definition.environment, (value) => environmentVariable(value, settings, stores)),
     reservedConcurrency: settings.reservedConcurrency[name],
@@ -81,6 +102,12 @@ export function buildFunction(
       return new FunctionDoor(name, { functionName }).url;
     case "queue":
       new QueueConsumer(name, { ...trigger, functionName, queueArn: stores.queues[trigger.queue].arn });
+      return undefined;
+    case "invoke":
+      new ToolDoor(name, {
+        functionName,
+        invokers: trigger.invokableBy.map((group) => ({ group, roleArns: settings.toolInvokers[group] })),
+      });
       return undefined;
   }
 }
@@ -98,5 +125,9 @@ function environmentVariable(value: EnvironmentValue, settings: Settings, stores
   switch (value.setting) {
     case "githubSources":
       return githubSourcesVariable(settings);
+    case "githubConnections":
+      return githubConnectionsVariable(settings);
+    case "callContextKeys":
+      return callContextKeysVariable(settings);
   }
 }

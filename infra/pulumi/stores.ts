@@ -16,13 +16,35 @@ export const tables = {
       // Sparse: only a run that waits for a read has `dueShard`.
       due: { hashKey: "dueShard", rangeKey: "dueAt" },
       byProject: { hashKey: "projectKey", rangeKey: "startedKey" },
+      byCommit: { hashKey: "commitKey", rangeKey: "startedKey" },
     },
   },
+  ChangeProposals: {
+    hashKey: "pk",
+    rangeKey: "sk",
+    indexes: {
+      // Sparse, as above: only a proposal that waits for a read has `dueShard`.
+      due: { hashKey: "dueShard", rangeKey: "dueAt" },
+      byProject: { hashKey: "projectKey", rangeKey: "stateKey" },
+    },
+  },
+  ProposalCommits: { hashKey: "pk", rangeKey: "sk" },
+  Approvals: { hashKey: "pk" },
+  // Which accounts are one person. The identity service writes it, and no function of ours may: whoever could would
+  // decide who counts as another person in an approval.
+  Identities: { hashKey: "pk" },
+  // What a tool answered to which idempotency key.
+  ToolCalls: { hashKey: "pk", expiryAttribute: "expiresAt" },
   Repositories: { hashKey: "pk" },
   Deliveries: { hashKey: "pk", expiryAttribute: "expiresAt" },
 } as const satisfies Record<string, TableDefinition>;
 
 export type TableName = keyof typeof tables;
+
+/** The indexes of a table; of a table without any, no name at all. */
+export type IndexName<T extends TableName> = (typeof tables)[T] extends { readonly indexes: infer Indexes }
+  ? keyof Indexes & string
+  : never;
 
 export interface QueueDefinition {
   readonly retentionDays: number;

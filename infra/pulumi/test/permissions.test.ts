@@ -50,17 +50,31 @@ describe.each(policies)("the policy of $name", ({ inputs }) => {
   });
 });
 
-test("only the webhook may send observations: whoever can, can write into any tenant's mirror", () => {
-  const observations = all(recording, "aws:sqs/queue:Queue").find(({ name }) => name === "observations");
-  const senders = policies.filter(({ inputs }) =>
-    statementsOf(inputs.policy).some(
-      ({ Action, Resource }) =>
-        Action.some((action) => /^sqs:(Send|\*)/i.test(action) || action === "*") &&
-        Resource.some((resource) => resource === observations?.arn || resource.includes("*")),
-    ),
+/** Queue → who may send. Whoever may send observations can write into any tenant's mirror. */
+const SENDERS = {
+  observations: ["github-webhook"],
+};
+
+test("only these functions may send to a queue, and to no dead letters", () => {
+  const sends = /^(sqs:(Send|\*)|\*)/i;
+  const senders = all(recording, "aws:sqs/queue:Queue").flatMap(({ name, arn }) => {
+    const may = whoMay(sends, arn);
+    return may.length === 0 ? [] : [[name, may] as const];
+  });
+  expect(Object.fromEntries(senders)).toEqual(SENDERS);
+});
+
+test("no function may write who is which person, or it could count itself as another one", () => {
+  const identities = all(recording, "aws:dynamodb/table:Table").find(({ name }) => name === "Identities");
+  expect(identities).toBeDefined();
+  expect(whoMay(/^(?!dynamodb:(BatchGetItem|GetItem)$)/, identities?.arn ?? "")).toEqual([]);
+});
+
+test("no function may invoke another: a tool is called by the Factory, and past that call nobody says for whom", () => {
+  const invoking = policies.filter(({ inputs }) =>
+    statementsOf(inputs.policy).some(({ Action }) => Action.some((action) => /^lambda:|\*/i.test(action))),
   );
-  expect(observations).toBeDefined();
-  expect(senders.map(({ name }) => name)).toEqual(["github-webhook"]);
+  expect(invoking.map(({ name }) => name)).toEqual([]);
 });
 
 test("every function has a role of its own, which only Lambda may take", () => {
@@ -87,11 +101,29 @@ function actionsByResource(policy: string): Record<string, readonly string[]> {
   return found;
 }
 
+/** The functions whose policy allows such an action on the resource, or on anything wider. */
+function whoMay(action: RegExp, arn: string): readonly string[] {
+  return policies
+    .filter(({ inputs }) =>
+      statementsOf(inputs.policy).some(
+        ({ Action, Resource }) =>
+          Action.some((allowed) => action.test(allowed)) &&
+          Resource.some((resource) => resource === arn || resource.startsWith(`${arn}/`) || resource === "*"),
+      ),
+    )
+    .map(({ name }) => name);
+}
+
 /** An ARN that belongs to no resource of this program stays as it is, and so fails the comparison. */
-function labelOf({ resources }: Recording, arn: string): string {
-  const owned = resources.find(
+function labelOf(recording: Recording, arn: string): string {
+  const owned = recording.resources.find(
     ({ outputs, type }) =>
       arn === (type.endsWith(":LogGroup") ? `${String(outputs["arn"])}${STREAMS}` : outputs["arn"]),
   );
-  return owned === undefined ? arn : `${owned.type.split(":").at(-1)} ${owned.name}`;
+  if (owned !== undefined) {
+    return `${owned.type.split(":").at(-1)} ${owned.name}`;
+  }
+  // An index has the ARN of its table and a path.
+  const [table = "", index] = arn.split("/index/");
+  return index === undefined ? arn : `${labelOf(recording, table)} index ${index}`;
 }

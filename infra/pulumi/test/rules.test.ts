@@ -5,7 +5,13 @@ import { describe, expect, test } from "vitest";
 
 import { type FunctionDefinition, functions as table } from "../functions.js";
 import { all, type Inputs, redriveOf, splitQueues } from "./graph.js";
-import { record } from "./recorder.js";
+import { localSettings, record } from "./recorder.js";
+
+/** The two that systems of record call; whoever else calls shows a role to AWS. */
+const OPEN_TO_EVERYBODY = ["azure-devops-webhook", "github-webhook"];
+/** Whoever may call one of the first and one of the second could decide about a request of its own. */
+const ASKING = ["propose-change-set-tool"];
+const DECIDING = ["decide-approval-tool"];
 
 const recording = await record();
 const functions = all(recording, "aws:lambda/function:Function");
@@ -79,7 +85,8 @@ describe.each(functions)("function $name", ({ name, inputs }) => {
     const byQueue = mappings
       .filter((mapping) => mapping.inputs.functionName === inputs.name)
       .map(() => ["reader", "writer"]);
-    const suffixes = [...byUrl, ...byQueue];
+    const started = [...byUrl, ...byQueue];
+    const suffixes = started.length === 0 ? [["tool"]] : started;
     expect(suffixes).toHaveLength(1);
     expect(suffixes[0]).toContain(name.split("-").at(-1));
   });
@@ -119,11 +126,10 @@ describe.each(functions)("function $name", ({ name, inputs }) => {
 });
 
 describe("function URLs", () => {
-  test("are open to everybody for webhooks only", () => {
-    const open = urls
-      .filter(({ inputs }) => inputs.authorizationType === "NONE")
-      .map(({ inputs }) => inputs.functionName);
-    expect(open.filter((name) => !name.endsWith("-webhook"))).toEqual([]);
+  test("are for the webhooks only, which are open to everybody", () => {
+    expect(urls.filter(({ inputs }) => inputs.authorizationType !== "NONE")).toEqual([]);
+    const open = urls.map(({ inputs }) => inputs.functionName.replace("plumbline-local-", ""));
+    expect(open.filter((name) => !OPEN_TO_EVERYBODY.includes(name))).toEqual([]);
   });
 
   test.each(urls.filter(({ inputs }) => inputs.authorizationType === "NONE"))(
@@ -139,10 +145,52 @@ describe("function URLs", () => {
       );
     },
   );
+});
 
-  test("are all that permissions are for", () => {
+describe("tools", () => {
+  const tools = Object.entries(definitions).flatMap(([name, { trigger }]) =>
+    trigger.kind === "invoke" ? [{ name, invokableBy: trigger.invokableBy }] : [],
+  );
+
+  test("are invoked by the roles of the groups that functions.ts names, and besides URLs that is all permissions are for", () => {
+    const roleArns = JSON.parse(localSettings()["plumbline:toolInvokers"] ?? "{}") as Record<
+      string,
+      { roleArns: string[] }
+    >;
+    const expected = tools.flatMap(({ name, invokableBy }) =>
+      invokableBy.flatMap((group) =>
+        (roleArns[group]?.roleArns ?? []).map((principal) => ({
+          action: "lambda:InvokeFunction",
+          function: `plumbline-local-${name}`,
+          principal,
+        })),
+      ),
+    );
     const open = urls.map(({ inputs }) => inputs.functionName);
-    expect(permissions.filter(({ inputs }) => !open.includes(inputs.function))).toEqual([]);
+    const granted = permissions
+      .filter(({ inputs }) => !open.includes(inputs.function))
+      .map(({ inputs: { action, function: invoked, principal } }) => ({ action, function: invoked, principal }));
+    expect(granted).toHaveLength(expected.length);
+    expect(granted).toEqual(expect.arrayContaining(expected));
+  });
+
+  test.each(tools)("are invoked by roles, by none twice, and by somebody: $name", ({ name, invokableBy }) => {
+    const principals = permissions
+      .filter(({ inputs }) => inputs.function === `plumbline-local-${name}`)
+      .map(({ inputs }) => inputs.principal);
+    expect(principals.filter((principal) => !/^arn:aws:iam::\d{12}:role\/[\w/-]+$/.test(principal))).toEqual([]);
+    expect(new Set(principals).size).toBe(principals.length);
+    expect(new Set(invokableBy).size).toBe(invokableBy.length);
+    expect(invokableBy).not.toEqual([]);
+  });
+
+  test("that ask and tools that decide have no caller in common", () => {
+    const callers = (asked: readonly string[]) =>
+      permissions
+        .filter(({ inputs }) => asked.some((name) => inputs.function === `plumbline-local-${name}`))
+        .map(({ inputs }) => inputs.principal);
+    const deciding = callers(DECIDING);
+    expect(callers(ASKING).filter((principal) => deciding.includes(principal))).toEqual([]);
   });
 });
 
@@ -176,7 +224,12 @@ describe("secrets", () => {
       const sources: unknown = JSON.parse(inputs.environment.variables["GITHUB_SOURCES"] ?? "[]");
       return (sources as { secretId: string }[]).map(({ secretId }) => secretId);
     });
-    expect(secrets.map(({ inputs }) => inputs.name).sort()).toEqual(asked.sort());
+    expect(secretNames("github")).toEqual(asked.sort());
+  });
+
+  test("are one for each connection besides", () => {
+    expect(secretNames("connections")).toEqual(["plumbline/local/connections/acme", "plumbline/local/connections/beta"]);
+    expect(secretNames("github").length + secretNames("connections").length).toBe(secrets.length);
   });
 
   test.each(secrets)("have no value here and can't be deleted by the program: $name", ({ inputs, protect }) => {
@@ -184,6 +237,11 @@ describe("secrets", () => {
     expect(protect).toBe(true);
   });
 });
+
+function secretNames(kind: "connections" | "github"): readonly string[] {
+  const names = secrets.map(({ inputs }) => inputs.name);
+  return names.filter((name) => name.startsWith(`plumbline/local/${kind}/`)).sort();
+}
 
 describe.each(working)("queue $name", (queue) => {
   const redrive = redriveOf(queue);
@@ -272,15 +330,28 @@ test("the stack tells people what they need to connect GitHub", () => {
     deadLettersUrls: {
       observations: "https://sqs.us-east-1.amazonaws.com/000000000000/plumbline-local-observations-dead-letters",
     },
-    githubSecretArns: Object.fromEntries(secrets.map(({ name, arn }) => [name.replace("github-", ""), arn])),
+    githubConnectionSecretArns: secretArns("connection-"),
+    githubSecretArns: secretArns("github-"),
     githubWebhookUrls: Object.fromEntries(
       ["acme", "app", "beta"].map((id) => [id, `https://github-webhook.lambda-url.us-east-1.on.aws/github/${id}`]),
     ),
     queueUrls: { observations: "https://sqs.us-east-1.amazonaws.com/000000000000/plumbline-local-observations" },
-    tableNames: {
-      Deliveries: "plumbline-local-Deliveries",
-      PipelineRuns: "plumbline-local-PipelineRuns",
-      Repositories: "plumbline-local-Repositories",
-    },
+    tableNames: Object.fromEntries(
+      [
+        "Approvals",
+        "ChangeProposals",
+        "Deliveries",
+        "Identities",
+        "PipelineRuns",
+        "ProposalCommits",
+        "Repositories",
+        "ToolCalls",
+      ].map((name) => [name, `plumbline-local-${name}`]),
+    ),
   });
 });
+
+function secretArns(prefix: string): Record<string, string> {
+  const own = secrets.filter(({ name }) => name.startsWith(prefix));
+  return Object.fromEntries(own.map(({ name, arn }) => [name.slice(prefix.length), arn]));
+}

@@ -242,7 +242,8 @@ impl Stored {
                 self.outcomes.extend(advanced.outcomes);
                 advanced.ask_again
             }
-            Subject::PullRequest { .. } => panic!("pull requests fold into proposals"),
+            // Pull requests fold into proposals (proposal_laws.rs).
+            Subject::PullRequest { .. } => None,
         };
         self.asks.entry(subject).or_default().extend(asked);
     }

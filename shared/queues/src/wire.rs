@@ -135,6 +135,7 @@ struct StageV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "a wire format, not a state")]
 struct PullRequestV1 {
     number: u64,
     updated_at: Timestamp,

@@ -4,6 +4,7 @@
 //! plain function over plain data; whoever calls it brings the time and carries the result out.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod approval;
 pub mod change_proposal;
 pub mod delivery;
 pub mod due;

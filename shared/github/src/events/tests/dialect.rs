@@ -32,6 +32,7 @@ fn every_sample_is_read_as_written_down() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of what is read")]
 fn samples() -> Vec<(&'static str, Expect)> {
     vec![
         ("ping.json", expect!["ping"]),

@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("mirror_store", &["domain", "ports"]),
     ("queues", &["domain", "ports"]),
     ("secrets", &["ports"]),
-    ("lambda_entry", &[]),
+    ("lambda_entry", &["domain"]),
 ];
 
 /// Crates that do no I/O, and all that they may use from outside.

@@ -1,5 +1,5 @@
 //! What every function's `main.rs` needs: configuration from the environment, AWS clients, logs and metrics, the clock,
-//! and the batch format of SQS.
+//! the batch format of SQS, and the door of tools.
 //!
 //! Everything is read and built once, during initialisation, and handed down. Nothing here knows whether it runs on AWS
 //! or on a laptop: the endpoints come from the AWS SDKs' own environment variables.
@@ -9,6 +9,7 @@ mod batch;
 mod clock;
 mod environment;
 mod telemetry;
+pub mod tool;
 
 pub use aws::{Aws, AwsSettings};
 pub use batch::{BatchFailure, BatchReply, SqsEvent, SqsMessage};

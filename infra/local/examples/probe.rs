@@ -2,7 +2,10 @@
 
 use std::{io::Write, process::exit};
 
+use lambda_entry::tool::{Call, CallContextKeys, Text, ToolError, Untrusted, serve};
+use lambda_entry::{Environment, Telemetry};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -10,7 +13,39 @@ async fn main() -> Result<(), Error> {
     if std::env::vars().any(|(name, _)| name == "PROBE_REFUSES_TO_START") {
         return Err("refusing to start".into());
     }
+    let environment = Environment::read();
+    if environment.optional("PROBE_IS_TOOL").is_some() {
+        return tool(&environment).await;
+    }
     lambda_runtime::run(service_fn(handle)).await
+}
+
+/// What the tool is asked for.
+#[derive(Deserialize)]
+struct Asked {
+    say: Text<20>,
+}
+
+/// Says who calls, and repeats what it was told; panics when told so.
+#[expect(clippy::panic, reason = "what becomes of a panic is tested")]
+async fn tool(environment: &Environment) -> Result<(), Error> {
+    let telemetry = Telemetry::start("probe-tool", "probe", environment)?;
+    let keys = CallContextKeys::from_environment(environment)?;
+    serve("probe-tool", keys, telemetry, async |call: Call<Asked>, _| {
+        let said = call.input.say.as_str();
+        match said {
+            "panic" => panic!("canary"),
+            "nothing" => Err(ToolError::not_found("there is nothing to say")),
+            said => Ok(json!({
+                "tenant": call.caller.tenant().as_str(),
+                "actor": call.caller.actor().as_str(),
+                "actorKind": call.caller.kind().as_str(),
+                "key": call.idempotency_key.as_ref().map(|key| key.as_str()),
+                "said": Untrusted::new(said),
+            })),
+        }
+    })
+    .await
 }
 
 async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {

@@ -56,6 +56,7 @@ impl Parts {
                 .webhooks()
                 .flat_map(|function| self.sources(function, &door))
                 .collect(),
+            identity: plan.issuer.identity().clone(),
             functions: described
                 .functions
                 .iter()

@@ -23,6 +23,7 @@ mod files;
 mod function_url;
 mod guard;
 mod http;
+pub mod identity;
 mod lambda;
 mod logs;
 mod mapping;

@@ -14,6 +14,7 @@ use crate::{
     REGION,
     error::StackError,
     guard::Credentials,
+    identity::{Issuer, KEYS_VARIABLE},
     options::{Description, StackOptions},
     stack_file::{Function, Infrastructure},
 };
@@ -25,6 +26,7 @@ pub(crate) struct Plan {
     pub(crate) operator: Credentials,
     pub(crate) function_keys: BTreeMap<String, Credentials>,
     pub(crate) binaries: PathBuf,
+    pub(crate) issuer: Issuer,
 }
 
 impl Plan {
@@ -33,6 +35,7 @@ impl Plan {
         infrastructure: Arc<Infrastructure>,
         endpoint_port: u16,
         binaries: PathBuf,
+        issuer: Issuer,
     ) -> Self {
         let functions = infrastructure.functions.iter();
         let function_keys = functions.map(|f| (f.short.clone(), Credentials::random())).collect();
@@ -42,6 +45,7 @@ impl Plan {
             operator: Credentials::random(),
             function_keys,
             binaries,
+            issuer,
         }
     }
 
@@ -50,7 +54,7 @@ impl Plan {
         format!("http://127.0.0.1:{}", self.endpoint_port)
     }
 
-    /// What Lambda would set, then what the description declares, then what the options override.
+    /// What Lambda would set, then what the description declares, with the issuer of this stack, then what the options override.
     pub(crate) fn environment(
         &self,
         function: &Function,
@@ -90,6 +94,10 @@ impl Plan {
         let mut environment: BTreeMap<_, _> =
             standard.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         environment.extend(function.environment.clone());
+        // Only this stack's own issuer is believed here: the described keys are somebody else's.
+        if let Some(keys) = environment.get_mut(KEYS_VARIABLE) {
+            *keys = self.issuer.keys();
+        }
         environment.extend(options.environment.get(&function.short).cloned().unwrap_or_default());
         environment
     }

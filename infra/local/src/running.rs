@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::guard::Credentials;
+use crate::{guard::Credentials, identity::Identity};
 
 /// Name of the file in the state directory.
 pub const RUNNING_FILE: &str = "running.json";
@@ -38,6 +38,8 @@ pub struct Running {
     pub webhooks: BTreeMap<String, String>,
     /// What may send deliveries.
     pub sources: Vec<Source>,
+    /// Who signs calls of tools.
+    pub identity: Identity,
     /// Deployed name by short name.
     pub functions: BTreeMap<String, String>,
     /// Deployed name by short name.

@@ -10,6 +10,7 @@ use crate::{
     error::StackError,
     faults::Faults,
     files::Files,
+    identity::Issuer,
     lambda::{
         pool::{Functions, LogTail, NotInvoked},
         watchdog::Watchdog,
@@ -85,7 +86,8 @@ impl Stack {
         plan::require_known(&options, &infrastructure)?;
         let files = Files::open(&options.state)?;
         let endpoint = bind(0).await?;
-        let plan = Plan::new(infrastructure, port(&endpoint)?, binaries);
+        let issuer = Issuer::open(&files)?;
+        let plan = Plan::new(infrastructure, port(&endpoint)?, binaries, issuer);
         let parts = Parts::open(&options, &plan, &files).await?;
         let restored = parts.restore(&files).await?;
         let mut tasks = Tasks::new();

@@ -16,7 +16,7 @@ use std::{
 };
 
 use local::Running;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{Child, Command},
@@ -37,9 +37,9 @@ impl Scratch {
         fs::create_dir_all(path.join("bin")).unwrap();
         let probe =
             Path::new(env!("CARGO_BIN_EXE_plumbline")).parent().unwrap().join("examples/probe");
-        let described = include_str!("../../stack.json");
-        fs::write(path.join("infra/stack.json"), described).unwrap();
-        for function in local::Infrastructure::parse(described).unwrap().functions {
+        let described = described();
+        fs::write(path.join("infra/stack.json"), &described).unwrap();
+        for function in local::Infrastructure::parse(&described).unwrap().functions {
             symlink(&probe, path.join("bin").join(function.short)).unwrap();
         }
         Self(path)
@@ -102,6 +102,23 @@ impl Scratch {
     }
 }
 
+/// The real description, with the test function as one more tool.
+fn described() -> String {
+    let mut described: Value = serde_json::from_str(include_str!("../../stack.json")).unwrap();
+    let resources = described["resources"].as_array_mut().unwrap();
+    let is_function = |resource: &&Value| {
+        resource["type"] == "aws:lambda/function:Function" && resource["name"] == "mirror-writer"
+    };
+    let mut tool = resources.iter().find(is_function).unwrap().clone();
+    tool["inputs"]["name"] = "plumbline-local-probe-tool".into();
+    tool["inputs"]["environment"]["variables"] =
+        json!({ "PROBE_IS_TOOL": "yes", "CALL_CONTEXT_KEYS": "[]" });
+    tool["outputs"]["arn"] =
+        "arn:aws:lambda:us-east-1:000000000000:function:plumbline-local-probe-tool".into();
+    resources.push(tool);
+    described.to_string()
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
@@ -150,6 +167,64 @@ async fn a_killed_stack_leaves_no_process_and_the_next_one_starts() {
     let (mut child, next) = scratch.start().await;
     assert_ne!(next.credentials, running.credentials);
     assert_eq!(next.sources[0].secret, running.sources[0].secret);
+    assert_eq!(signal(&mut child, "-INT").await, Some(0));
+}
+
+#[tokio::test]
+async fn a_tool_is_invoked_as_the_caller_that_the_sample_names() {
+    let scratch = Scratch::new("invoke");
+    let (mut child, _) = scratch.start().await;
+    let invoke = async |arguments: &[&str], sample: &str| {
+        fs::write(scratch.0.join("sample.json"), sample).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plumbline"));
+        command.arg("invoke").args(arguments).current_dir(&scratch.0).kill_on_drop(true);
+        let output = timeout(SOON, command.output()).await.unwrap().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let sample = json!({ "input": { "say": "hello" }, "idempotencyKey": "k1",
+        "as": { "tenant": "t2", "actor": "agent:7", "actorKind": "agent" } })
+    .to_string();
+    let (code, data, _) = invoke(&["probe-tool", "sample.json"], &sample).await;
+    let expected = json!({ "tenant": "t2", "actor": "agent:7", "actorKind": "agent", "key": "k1", "said": { "text": "hello" } });
+    assert_eq!((code, serde_json::from_str(&data).ok()), (0, Some(expected)));
+    let options = ["--tenant", "t3", "--actor", "service:x", "--kind", "service", "--key", "k2"];
+    let arguments = [["plumbline-local-probe-tool", "sample.json"].as_slice(), &options].concat();
+    let (code, data, _) = invoke(&[arguments.as_slice(), &["--raw"]].concat(), &sample).await;
+    let expected = r#"{"actor":"service:x","actorKind":"service","key":"k2","said":{"text":"hello"},"tenant":"t3"}"#;
+    assert_eq!((code, data.as_str()), (0, format!("{expected}\n").as_str()));
+    let wrong = r#"{"input":{"say":"hello","tenantId":"t2"}}"#;
+    let (code, data, talk) = invoke(&["probe-tool", "sample.json"], wrong).await;
+    let answer: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!((code, &answer["error"]["field"]), (1, &json!("input.tenantId")), "{talk}");
+    for (arguments, sample, said) in [
+        (["probe-tool", "absent.json"], "", "error: absent.json: No such file"),
+        (
+            ["probe-tool", "sample.json"],
+            "{\n",
+            "error: sample.json: EOF while parsing an object at line 2 column 0",
+        ),
+        (
+            ["probe-tool", "sample.json"],
+            "{}",
+            "error: sample.json: missing field `input` at line 1 column 2",
+        ),
+        (
+            ["probe-tool", "sample.json"],
+            r#"{"input":{},"as":{"tenant":"T"}}"#,
+            "error: sample.json: as.tenant must be 1 to 63",
+        ),
+        (
+            ["mirror-writer", "sample.json"],
+            wrong,
+            "error: there is no tool mirror-writer; there are ",
+        ),
+        (["probe-tool", "--tenant=T"], "", "error: invalid value 'T' for '--tenant <ID>'"),
+    ] {
+        let (code, data, talk) = invoke(&arguments, sample).await;
+        assert_eq!((code, data.as_str()), (2, ""), "{talk}");
+        assert!(talk.starts_with(said), "{talk}");
+    }
     assert_eq!(signal(&mut child, "-INT").await, Some(0));
 }
 

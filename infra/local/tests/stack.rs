@@ -14,6 +14,8 @@ use std::{
     time::Duration,
 };
 
+use domain::ids::{Actor, ActorKind, TenantId};
+use local::identity::{Acting, Asked, Issuer};
 use local::{Description, Effect, Matching, Running, Stack, StackError, StackOptions, State};
 use serde_json::{Value, json};
 
@@ -32,7 +34,7 @@ impl Scratch {
         std::fs::create_dir_all(path.join("bin")).unwrap();
         let executable = std::env::current_exe().unwrap();
         let probe = executable.parent().unwrap().parent().unwrap().join("examples/probe");
-        for name in ["probe-webhook", "probe-writer"] {
+        for name in ["probe-webhook", "probe-writer", "probe-tool"] {
             symlink(&probe, path.join("bin").join(name)).unwrap();
         }
         Self(path)
@@ -91,7 +93,7 @@ fn description() -> Value {
             "inputs": { "name": "p-local-Things", "hashKey": "pk", "attributes": [{ "name": "pk", "type": "S" }],
                 "ttl": { "attributeName": "expiresAt", "enabled": true } },
             "outputs": { "arn": table } },
-        role_resource("probe-webhook"), role_resource("probe-writer"),
+        role_resource("probe-webhook"), role_resource("probe-writer"), role_resource("probe-tool"),
         policy("probe-webhook", json!([
             { "Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": [table] },
             { "Effect": "Allow", "Action": ["secretsmanager:GetSecretValue"], "Resource": [arn("secretsmanager", "secret:p/acme-000000")] },
@@ -103,6 +105,7 @@ fn description() -> Value {
                 "functionResponseTypes": ["ReportBatchItemFailures"] } },
         function("probe-webhook", 2, json!({ "PROBE_SOURCES": sources.to_string(), "COLOUR": "blue" })),
         function("probe-writer", 2, json!({})),
+        function("probe-tool", 2, json!({ "PROBE_IS_TOOL": "yes", "CALL_CONTEXT_KEYS": "[]" })),
         { "type": "aws:lambda/functionUrl:FunctionUrl", "name": "probe-webhook", "inputs": { "functionName": "p-local-probe-webhook", "authorizationType": "NONE" } },
         { "type": "aws:secretsmanager/secret:Secret", "name": "acme", "inputs": { "name": "p/acme" },
             "outputs": { "arn": arn("secretsmanager", "secret:p/acme-000000") } },
@@ -429,6 +432,70 @@ async fn tools_invoke_functions_as_on_lambda() {
         assert_eq!(request(name, kind, body).await.unwrap().status(), status, "{kind} {name}");
     }
     assert!(stack.logs().wait_for("probe-webhook", "says later", SOON).await.is_some());
+    stack.stop().await.unwrap();
+}
+
+/// Calls the tool with these very bytes.
+async fn call(stack: &Stack, payload: Vec<u8>) -> Value {
+    let answer = soon("an invocation", stack.invoke("probe-tool", payload)).await.unwrap();
+    serde_json::from_slice(&answer).unwrap()
+}
+
+/// What a caller of the local stack says.
+fn asked(say: &str) -> (Acting, Asked) {
+    let acting = Acting {
+        tenant: TenantId::new("t1").unwrap(),
+        actor: Actor::new("person:alice").unwrap(),
+        kind: ActorKind::Person,
+    };
+    (acting, Asked { input: json!({ "say": say }), idempotency_key: None })
+}
+
+#[tokio::test]
+async fn a_tool_believes_the_issuer_of_its_own_stack_and_nobody_else() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.options()).await.unwrap();
+    let other = Stack::start(scratch.options()).await.unwrap();
+    let issuer = Issuer::new(&stack.running().identity).unwrap();
+    let (acting, asked) = asked("hello");
+    let payload = issuer.payload("probe-tool", &acting, &asked, lambda_entry::now());
+    let said = json!({ "text": "hello" });
+    let expected = json!({ "tenant": "t1", "actor": "person:alice", "actorKind": "person", "key": null, "said": said });
+    assert_eq!(call(&stack, payload.clone()).await, expected);
+    assert_eq!(call(&other, payload).await["error"]["code"], "unauthenticated");
+    assert!(other.logs().wait_for("probe-tool", "\"SecurityEvents\":1", SOON).await.is_some());
+    assert!(stack.logs().find("probe-tool", "SecurityEvents").is_empty());
+    for logs in [stack.logs(), other.logs()] {
+        assert!(logs.find("probe-tool", "hello").is_empty(), "no input is logged");
+        assert!(logs.find("probe-tool", "eyJ").is_empty(), "no token is logged");
+    }
+    other.stop().await.unwrap();
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tool_answers_in_its_own_form_whatever_happens() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.options()).await.unwrap();
+    for (payload, code) in [
+        (b"".to_vec(), "invalid_json"),
+        (b"\xff".to_vec(), "invalid_input"),
+        (b"{\"input\":{\"say\":\"\xff\"}}".to_vec(), "invalid_input"),
+        (vec![b' '; 100_000], "too_large"),
+        (b"[]".to_vec(), "invalid_input"),
+        (b"{}".to_vec(), "unauthenticated"),
+    ] {
+        assert_eq!(call(&stack, payload).await["error"]["code"], code);
+    }
+    let issuer = Issuer::new(&stack.running().identity).unwrap();
+    for (say, code) in [("nothing", "not_found"), ("panic", "unavailable"), ("", "invalid_input")] {
+        let (acting, asked) = asked(say);
+        let payload = issuer.payload("probe-tool", &acting, &asked, lambda_entry::now());
+        assert_eq!(call(&stack, payload).await["error"]["code"], code, "{say}");
+    }
+    assert!(stack.logs().wait_for("probe-tool", "probe.rs", SOON).await.is_some());
+    assert!(stack.logs().find("probe-tool", "canary").is_empty(), "a panic is named by its place");
+    assert_eq!(stack.function_pids("probe-tool").len(), 1, "it lives on");
     stack.stop().await.unwrap();
 }
 

@@ -1,6 +1,7 @@
 //! The commands of `plumbline`. What is data goes to stdout, what is talk to stderr.
 
 mod demo;
+mod invoke;
 mod register;
 mod send;
 mod show;
@@ -30,6 +31,7 @@ enum Command {
     Show(show::Arguments),
     Register(register::Arguments),
     Demo(demo::Arguments),
+    Invoke(invoke::Arguments),
 }
 
 /// Runs one command.
@@ -41,5 +43,6 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Show(arguments)) => show::run(arguments).await,
         Some(Command::Register(arguments)) => register::run(arguments).await,
         Some(Command::Demo(arguments)) => demo::run(arguments).await,
+        Some(Command::Invoke(arguments)) => invoke::run(arguments).await,
     }
 }

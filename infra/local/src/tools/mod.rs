@@ -4,6 +4,7 @@
 mod clients;
 mod error;
 mod hookshot;
+mod lambda;
 mod records;
 mod repository;
 pub mod stories;
@@ -11,6 +12,7 @@ pub mod stories;
 pub use clients::{Clients, Mirrors, Scanned};
 pub use error::ToolError;
 pub use hookshot::{Answered, ContentType, Hookshot, Outgoing, event_of};
+pub use lambda::{Invocation, invoke};
 pub use records::{
     Announcement, BOOKKEEPING_FIELDS, Bookkeeping, DELIVERY_FIELDS, DeliveryRecord, Detail,
     RUN_FIELDS, RunRecord, STAGE_FIELDS, StageOfRun, StageRecord, delivery_records, run_records,

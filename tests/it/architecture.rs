@@ -8,10 +8,11 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 use crate::support::world::workspace;
 
 /// What each shared crate may name of ours. A crate that nobody placed fails the test.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("domain", &[]),
     ("ports", &["domain"]),
     ("github", &["domain"]),
+    ("github_api", &["domain", "ports"]),
     ("mirror_store", &["domain", "ports"]),
     ("queues", &["domain", "ports"]),
     ("secrets", &["ports"]),

@@ -1,0 +1,1 @@
+//! How GitHub is read, against a server on this machine that says what each test needs.

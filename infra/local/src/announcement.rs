@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    ACCOUNT_ID, REGION,
+    ACCOUNT_ID, REGION, connections,
+    error::StackError,
     files::Files,
     parts::Parts,
     plan::Plan,
@@ -26,7 +27,15 @@ struct Configured {
 
 impl Parts {
     /// What `running.json` says.
-    pub(crate) fn running(&self, plan: &Plan, files: &Files, door_port: u16) -> Running {
+    ///
+    /// # Errors
+    /// [`StackError`] when the connections that a function is told of cannot be read.
+    pub(crate) fn running(
+        &self,
+        plan: &Plan,
+        files: &Files,
+        door_port: u16,
+    ) -> Result<Running, StackError> {
         let described = &plan.infrastructure;
         let door = format!("http://127.0.0.1:{door_port}");
         let endpoint = plan.endpoint();
@@ -36,7 +45,7 @@ impl Parts {
             let address = QueueAddress { url: self.sqs.url(&queue.name), arn: queue.arn.clone() };
             (queue.short.clone(), address)
         });
-        Running {
+        Ok(Running {
             pid: std::process::id(),
             started_at: Timestamp::now().to_string(),
             state_directory: files.state().map(|state| state.path().to_path_buf()),
@@ -56,6 +65,7 @@ impl Parts {
                 .webhooks()
                 .flat_map(|function| self.sources(function, &door))
                 .collect(),
+            connections: connections::described(described)?,
             identity: plan.issuer.identity().clone(),
             functions: described
                 .functions
@@ -68,7 +78,7 @@ impl Parts {
                 .map(|table| (table.short.clone(), table.name.clone()))
                 .collect(),
             queues: queues.collect(),
-        }
+        })
     }
 
     /// The sources that a webhook function is configured with: `GITHUB_SOURCES` of `github-webhook`.

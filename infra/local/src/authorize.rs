@@ -163,7 +163,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::stack_file::{Key, Queue, Secret, Table};
+    use crate::stack_file::{Key, Queue, Secret, SecretContent, Table};
 
     fn infrastructure() -> Infrastructure {
         Infrastructure {
@@ -184,7 +184,11 @@ mod tests {
                 url: "https://sqs/0/p-local-work".to_owned(),
                 attributes: BTreeMap::new(),
             }],
-            secrets: vec![Secret { name: "p/secret".to_owned(), arn: "arn:secret:s".to_owned() }],
+            secrets: vec![Secret {
+                name: "p/secret".to_owned(),
+                arn: "arn:secret:s".to_owned(),
+                holds: SecretContent::WebhookSecret,
+            }],
             ..Infrastructure::default()
         }
     }

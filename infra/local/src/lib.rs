@@ -15,6 +15,7 @@ mod announcement;
 mod authorize;
 mod aws;
 mod batch;
+mod connections;
 mod door;
 mod dynamodb;
 mod error;
@@ -46,11 +47,12 @@ pub use guard::{Caller, Credentials};
 pub use logs::{LogLine, LogOptions, Logs};
 pub use options::{Description, PORT, STATE_DIRECTORY, StackOptions, State};
 pub use policy::{Policy, Statement};
-pub use running::{NotRunning, QueueAddress, RUNNING_FILE, Running, Source, Urls};
+pub use running::{Connection, NotRunning, QueueAddress, RUNNING_FILE, Running, Source, Urls};
 pub use sqs::QueueDepth;
 pub use stack::{InvokeError, Stack, Stopped};
 pub use stack_file::{
-    BatchReply, Function, Index, Infrastructure, Key, Mapping, Queue, Secret, Table, Trigger,
+    BatchReply, Function, Index, Infrastructure, Key, Mapping, Queue, Secret, SecretContent, Table,
+    Trigger,
 };
 
 /// The account of all ARNs.

@@ -10,6 +10,9 @@ pub const PORT: u16 = 8780;
 /// The folder, relative to the current one, that keeps a stack's state.
 pub const STATE_DIRECTORY: &str = ".plumbline";
 
+/// Where nothing listens: a stack whose tokens are made up has nobody to show them to.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
 /// Where the description of the infrastructure comes from.
 #[derive(Debug, Clone)]
 pub enum Description {
@@ -42,6 +45,9 @@ pub struct StackOptions {
     pub state: State,
     /// Port of the door; 0 for any free one.
     pub port: u16,
+    /// Base URL, `http` or `https`, of the API that every GitHub connection asks, such as a simulator's; `None` for
+    /// those that the description names.
+    pub github_api: Option<String>,
     /// Variables added to, or replacing, those of a function, by its short name.
     pub environment: BTreeMap<String, BTreeMap<String, String>>,
     /// Where the functions' output goes besides memory.
@@ -55,7 +61,8 @@ pub struct StackOptions {
 }
 
 impl StackOptions {
-    /// A stack that leaves nothing behind, on any free port: what tests want.
+    /// A stack that leaves nothing behind, on any free port, whose reads of GitHub fail until `github_api` says where to
+    /// go: what tests want.
     #[must_use]
     pub fn ephemeral(description: Description) -> Self {
         Self {
@@ -63,6 +70,7 @@ impl StackOptions {
             functions: None,
             state: State::Ephemeral { running: None },
             port: 0,
+            github_api: Some(NOWHERE.to_owned()),
             environment: BTreeMap::new(),
             logs: LogOptions::default(),
             sandboxes_max: 4,
@@ -71,12 +79,13 @@ impl StackOptions {
         }
     }
 
-    /// A stack that keeps its state in `directory`, on the usual port.
+    /// A stack that keeps its state in `directory`, on the usual port, and reads GitHub where the description says.
     #[must_use]
     pub fn persistent(description: Description, directory: impl Into<PathBuf>) -> Self {
         Self {
             state: State::Directory(directory.into()),
             port: PORT,
+            github_api: None,
             ..Self::ephemeral(description)
         }
     }

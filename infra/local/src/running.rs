@@ -38,6 +38,9 @@ pub struct Running {
     pub webhooks: BTreeMap<String, String>,
     /// What may send deliveries.
     pub sources: Vec<Source>,
+    /// What reads systems of record.
+    #[serde(default)]
+    pub connections: Vec<Connection>,
     /// Who signs calls of tools.
     pub identity: Identity,
     /// Deployed name by short name.
@@ -94,6 +97,20 @@ impl std::fmt::Debug for Source {
             .field("url", &self.url)
             .finish_non_exhaustive()
     }
+}
+
+/// How a tenant's repositories on one host are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connection {
+    /// Its name in the stack's settings.
+    pub id: String,
+    /// Host of the system of record.
+    pub host: String,
+    /// Whose repositories it reads.
+    pub tenant_id: String,
+    /// Secret in Secrets Manager with its token, as `{"token": "…"}`.
+    pub secret_id: String,
 }
 
 /// Where a queue is.

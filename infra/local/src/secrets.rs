@@ -24,7 +24,7 @@ use crate::{
     ACCOUNT_ID, REGION, aws,
     error::StackError,
     http::{self, Answer},
-    stack_file::Secret,
+    stack_file::{Secret, SecretContent},
 };
 
 /// The embedded engine.
@@ -55,7 +55,7 @@ impl Secrets {
         }));
         let mut translations = Vec::new();
         for secret in described {
-            let value = stored.remove(&secret.name).unwrap_or_else(random_value);
+            let value = stored.remove(&secret.name).unwrap_or_else(|| random_value(secret.holds));
             translations.push(Translation {
                 name: secret.name.clone(),
                 described_arn: secret.arn.clone(),
@@ -157,6 +157,10 @@ fn create(
     Ok(created.arn.unwrap_or_default())
 }
 
-fn random_value() -> String {
-    json!({ "current": Uuid::new_v4().simple().to_string() }).to_string()
+fn random_value(content: SecretContent) -> String {
+    let random = Uuid::new_v4().simple().to_string();
+    match content {
+        SecretContent::WebhookSecret => json!({ "current": random }).to_string(),
+        SecretContent::Token => json!({ "token": random }).to_string(),
+    }
 }

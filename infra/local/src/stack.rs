@@ -7,6 +7,7 @@ use tokio::{net::TcpListener, sync::Notify, task::JoinSet, time::timeout};
 
 use crate::{
     aws::{CallCounts, Calls},
+    connections,
     error::StackError,
     faults::Faults,
     files::Files,
@@ -78,8 +79,7 @@ impl Stack {
     /// # Errors
     /// [`StackError`] says what is in the way; nothing is left running then.
     pub async fn start(options: StackOptions) -> Result<Self, StackError> {
-        let infrastructure =
-            Arc::new(Infrastructure::parse(&plan::description(&options.description)?)?);
+        let infrastructure = Arc::new(infrastructure(&options)?);
         let door = bind(options.port).await?;
         let binaries = plan::binaries(&options)?;
         plan::require_binaries(&binaries, &infrastructure)?;
@@ -94,7 +94,7 @@ impl Stack {
         parts.serve_endpoint(&plan, endpoint, &mut tasks);
         parts.start_pollers(&options, &plan, &mut tasks)?;
         let door_port = port(&door)?;
-        let running = parts.running(&plan, &files, door_port);
+        let running = parts.running(&plan, &files, door_port)?;
         parts.serve_door(&plan, door, door_port, &mut tasks);
         files.announce(&running)?;
         Ok(Self {
@@ -238,6 +238,15 @@ impl Drop for Stack {
         // Invocations in progress hold on to their processes.
         self.functions.end();
     }
+}
+
+/// The description, with the reads of GitHub going where the options say.
+fn infrastructure(options: &StackOptions) -> Result<Infrastructure, StackError> {
+    let mut infrastructure = Infrastructure::parse(&plan::description(&options.description)?)?;
+    if let Some(api) = &options.github_api {
+        connections::redirect(&mut infrastructure, api)?;
+    }
+    Ok(infrastructure)
 }
 
 async fn ended(tasks: &mut JoinSet<()>) {

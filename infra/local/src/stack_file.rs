@@ -107,6 +107,17 @@ pub struct Secret {
     pub name: String,
     /// Amazon resource name as the description spells it.
     pub arn: String,
+    /// What its readers expect to find in it.
+    pub holds: SecretContent,
+}
+
+/// What a secret's readers expect to find in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretContent {
+    /// `{"current": "…"}`: what signs a source's deliveries.
+    WebhookSecret,
+    /// `{"token": "…"}`: what a connection reads a system of record with.
+    Token,
 }
 
 /// A Lambda function.
@@ -122,7 +133,7 @@ pub struct Function {
     pub timeout_seconds: u64,
     /// Memory, told to the function, not enforced.
     pub memory_megabytes: u64,
-    /// Environment, exactly as declared.
+    /// Environment as declared; only where connections ask may differ, when the options say so.
     pub environment: BTreeMap<String, String>,
     /// What the function's role allows.
     pub policy: Policy,
@@ -135,7 +146,7 @@ pub struct Function {
 pub enum Trigger {
     /// A function URL.
     Url,
-    /// An event source mapping, or only direct invocations.
+    /// An event source mapping, or only direct invocations: a tool.
     Other,
 }
 
@@ -226,6 +237,7 @@ impl Infrastructure {
 /// What has to be known of all resources before one of them can be read.
 struct Reader {
     prefix: String,
+    connections: String,
     role_policies: BTreeMap<String, Vec<Statement>>,
     role_names: BTreeMap<String, String>,
     url_functions: Vec<String>,
@@ -235,6 +247,7 @@ impl Reader {
     fn new(file: &File) -> Result<Self, StackError> {
         let mut reader = Self {
             prefix: format!("{}-{}-", file.project, file.stack),
+            connections: format!("{}/{}/connections/", file.project, file.stack),
             role_policies: BTreeMap::new(),
             role_names: BTreeMap::new(),
             url_functions: Vec::new(),
@@ -264,10 +277,7 @@ impl Reader {
         match resource.r#type.as_str() {
             "aws:dynamodb/table:Table" => into.tables.push(self.table(resource)?),
             "aws:sqs/queue:Queue" => into.queues.push(self.queue(resource)?),
-            "aws:secretsmanager/secret:Secret" => into.secrets.push(Secret {
-                name: resource.input("name")?.to_owned(),
-                arn: resource.arn()?.to_owned(),
-            }),
+            "aws:secretsmanager/secret:Secret" => into.secrets.push(self.secret(resource)?),
             "aws:lambda/function:Function" => into.functions.push(self.function(resource)?),
             "aws:iam/rolePolicy:RolePolicy"
             | "aws:lambda/functionUrl:FunctionUrl"
@@ -317,6 +327,17 @@ impl Reader {
             expiry_attribute: expiry.and_then(|ttl| text(ttl, "attributeName")).map(str::to_owned),
             stream: stream.map(str::to_owned),
         })
+    }
+
+    fn secret(&self, resource: &Resource) -> Result<Secret, StackError> {
+        let name = resource.input("name")?;
+        // The description says nothing of what is in a secret; only its name tells.
+        let holds = if name.starts_with(&self.connections) {
+            SecretContent::Token
+        } else {
+            SecretContent::WebhookSecret
+        };
+        Ok(Secret { name: name.to_owned(), arn: resource.arn()?.to_owned(), holds })
     }
 
     fn queue(&self, resource: &Resource) -> Result<Queue, StackError> {
@@ -570,6 +591,29 @@ mod tests {
             reply: BatchReply::ReportsFailures,
         };
         assert_eq!(described.mappings, [expected]);
+    }
+
+    #[test]
+    fn a_tool_needs_no_trigger() {
+        let permission = json!({ "type": "aws:lambda/permission:Permission", "name": "writer-agents",
+            "inputs": { "function": "p-local-writer", "action": "lambda:InvokeFunction", "principal": "arn:aws:iam::a:role/agents" } });
+        let described = parse(with(function(json!({})), permission)).unwrap();
+        assert_eq!(described.function("writer").unwrap().trigger, Trigger::Other);
+        assert_eq!((described.mappings.len(), described.webhooks().count()), (0, 0));
+    }
+
+    #[test]
+    fn a_secret_below_connections_holds_a_token() {
+        let secret = |name: &str| {
+            json!({ "type": "aws:secretsmanager/secret:Secret", "name": "s", "inputs": { "name": name },
+                "outputs": { "arn": "arn:secret" } })
+        };
+        let described = parse(json!([
+            secret("p/local/connections/acme"),
+            secret("p/local/github/connections")
+        ]));
+        let holds: Vec<_> = described.unwrap().secrets.iter().map(|secret| secret.holds).collect();
+        assert_eq!(holds, [SecretContent::Token, SecretContent::WebhookSecret]);
     }
 
     #[test]

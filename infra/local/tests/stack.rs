@@ -88,6 +88,8 @@ fn description() -> Value {
     };
     let table = arn("dynamodb", "table/p-local-Things");
     let sources = json!([{ "id": "acme", "kind": "Hook", "host": "example.org", "tenantId": "t1", "secretId": "p/acme" }]);
+    let connections = json!([{ "id": "acme", "host": "example.org", "tenantId": "t1",
+        "apiBaseUrl": "https://example.org/api/v3", "secretId": "p/local/connections/acme" }]);
     json!({ "project": "p", "stack": "local", "resources": [
         { "type": "aws:dynamodb/table:Table", "name": "Things",
             "inputs": { "name": "p-local-Things", "hashKey": "pk", "attributes": [{ "name": "pk", "type": "S" }],
@@ -103,12 +105,14 @@ fn description() -> Value {
         { "type": "aws:lambda/eventSourceMapping:EventSourceMapping", "name": "work",
             "inputs": { "eventSourceArn": arn("sqs", "p-local-work"), "functionName": "p-local-probe-writer", "batchSize": 10,
                 "functionResponseTypes": ["ReportBatchItemFailures"] } },
-        function("probe-webhook", 2, json!({ "PROBE_SOURCES": sources.to_string(), "COLOUR": "blue" })),
+        function("probe-webhook", 2, json!({ "PROBE_SOURCES": sources.to_string(), "GITHUB_CONNECTIONS": connections.to_string(), "COLOUR": "blue" })),
         function("probe-writer", 2, json!({})),
         function("probe-tool", 2, json!({ "PROBE_IS_TOOL": "yes", "CALL_CONTEXT_KEYS": "[]" })),
         { "type": "aws:lambda/functionUrl:FunctionUrl", "name": "probe-webhook", "inputs": { "functionName": "p-local-probe-webhook", "authorizationType": "NONE" } },
         { "type": "aws:secretsmanager/secret:Secret", "name": "acme", "inputs": { "name": "p/acme" },
             "outputs": { "arn": arn("secretsmanager", "secret:p/acme-000000") } },
+        { "type": "aws:secretsmanager/secret:Secret", "name": "connection-acme", "inputs": { "name": "p/local/connections/acme" },
+            "outputs": { "arn": arn("secretsmanager", "secret:p/local/connections/acme-000000") } },
         queue("dead", json!({})),
         queue("work", json!({ "visibilityTimeoutSeconds": 60, "redrivePolicy":
             json!({ "deadLetterTargetArn": arn("sqs", "p-local-dead"), "maxReceiveCount": "3" }).to_string() })),
@@ -577,6 +581,43 @@ async fn state_survives_a_stop_and_belongs_to_one_stack() {
     let (_, got) = aws(stack.running(), "dynamodb", "DynamoDB_20120810.GetItem", key).await;
     assert_eq!(got["Item"]["pk"]["S"], "kept");
     stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_has_a_token_of_its_own_and_is_announced_without_it() {
+    let scratch = Scratch::new();
+    let stack = Stack::start(scratch.options()).await.unwrap();
+    let connection = &stack.running().connections[0];
+    assert_eq!(
+        (connection.id.as_str(), connection.host.as_str(), connection.tenant_id.as_str()),
+        ("acme", "example.org", "t1")
+    );
+    let secret: Value =
+        serde_json::from_str(&stack.secret(&connection.secret_id).unwrap()).unwrap();
+    let token = secret["token"].as_str().unwrap();
+    assert!(16 <= token.len() && secret.as_object().unwrap().len() == 1);
+    assert!(!serde_json::to_string(stack.running()).unwrap().contains(token));
+    stack.stop().await.unwrap();
+}
+
+/// Where the probe's connection asks, in a stack with this option.
+async fn asked_at(github_api: Option<&str>) -> Value {
+    let scratch = Scratch::new();
+    let github_api = github_api.map(str::to_owned);
+    let stack = Stack::start(StackOptions { github_api, ..scratch.options() }).await.unwrap();
+    let told = invoke(&stack, json!({ "do": "environment" })).await.unwrap();
+    stack.stop().await.unwrap();
+    let connections: Value =
+        serde_json::from_str(told["GITHUB_CONNECTIONS"].as_str().unwrap()).unwrap();
+    connections[0]["apiBaseUrl"].clone()
+}
+
+#[tokio::test]
+async fn connections_ask_where_the_options_say_or_else_where_the_description_says() {
+    assert_eq!(asked_at(Some("http://127.0.0.1:1234")).await, "http://127.0.0.1:1234");
+    assert_eq!(asked_at(None).await, "https://example.org/api/v3");
+    let url = StackOptions::ephemeral(Description::Text(String::new())).github_api.unwrap();
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
 }
 
 #[tokio::test]

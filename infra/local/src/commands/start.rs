@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// Folder with built functions; without it they are built from the workspace
     #[arg(long, value_name = "DIR")]
     functions: Option<PathBuf>,
+    /// API that every GitHub connection reads, instead of the one that stack.json names
+    #[arg(long, value_name = "URL")]
+    github_api: Option<String>,
 }
 
 /// Starts the stack and runs it until it is told to stop.
@@ -111,6 +114,7 @@ fn options(arguments: &Arguments, description: String) -> StackOptions {
         functions: arguments.functions.clone(),
         state,
         port: arguments.port,
+        github_api: arguments.github_api.clone(),
         logs: LogOptions { stderr: true, directory: log_directory },
         retry_after: Duration::from_secs(1),
         ..StackOptions::ephemeral(description)

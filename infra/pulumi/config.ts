@@ -47,7 +47,7 @@ const GITHUB_SOURCES_BYTES_MAX = 3_000;
 const GITHUB_CONNECTIONS_BYTES_MAX = 2_500;
 const CALL_CONTEXT_KEYS_BYTES_MAX = 1_000;
 
-/** RFC 8037 prints this key's private half, so whoever reads can sign with it: good for a laptop only. */
+/** RFC 8037 prints this key's private half, so whoever reads can sign with it: good for an example only. */
 const EVERYBODYS_KEY = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPJHURo";
 const LAPTOP_STACK = "local";
 

@@ -129,7 +129,7 @@ describe("a call context key", () => {
     expect(parseCallContextKeys([ed25519, p256], "production")).toEqual([ed25519, p256]);
   });
 
-  test("that everybody can sign with is good for a laptop only", () => {
+  test("that everybody can sign with is no key of a stack that is deployed", () => {
     const keys = [{ ...ed25519, publicKey: everybodys }];
     expect(parseCallContextKeys(keys, "local")).toEqual(keys);
     expect(() => parseCallContextKeys(keys, "production")).toThrow("plumbline:callContextKeys[0].publicKey: RFC 8037");

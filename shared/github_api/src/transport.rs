@@ -242,7 +242,82 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread::{self, JoinHandle};
+
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+    use rustls::{ServerConfig, ServerConnection, Stream};
+
     use super::*;
+
+    const ROOT: &[u8] = include_bytes!("../tests/keys/root.der");
+    /// Names `localhost` and nothing else.
+    const CERTIFICATE: &[u8] = include_bytes!("../tests/keys/localhost.der");
+    const KEY: &[u8] = include_bytes!("../tests/keys/localhost-key.der");
+
+    /// Answers one request over TLS. Gives its port, and what it heard.
+    fn serve() -> (u16, JoinHandle<String>) {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![CERTIFICATE.into()], PrivatePkcs8KeyDer::from(KEY).into());
+        let mut tls = ServerConnection::new(Arc::new(config.unwrap())).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = thread::spawn(move || {
+            let (mut tcp, _) = listener.accept().unwrap();
+            let mut stream = Stream::new(&mut tls, &mut tcp);
+            let mut heard = vec![0; 4096];
+            let Ok(length) = stream.read(&mut heard) else { return String::new() };
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap();
+            String::from_utf8_lossy(&heard[..length]).into_owned()
+        });
+        (port, heard)
+    }
+
+    /// Asks with a token at a host of this machine, trusting only these roots.
+    async fn ask(
+        host: &str,
+        roots: RootCertStore,
+    ) -> (Result<RawAnswer, ReadError>, JoinHandle<String>) {
+        let (port, heard) = serve();
+        let base = ApiBaseUrl::parse(&format!("https://{host}:{port}")).unwrap();
+        let transport = Transport::trusting(roots, base, Limits::default()).unwrap();
+        let outgoing = Outgoing {
+            method: Method::GET,
+            target: &PathAndQuery::from_static("/x"),
+            authorization: HeaderValue::from_static("Bearer CANARY"),
+            body: Bytes::new(),
+        };
+        (transport.send(outgoing).await, heard)
+    }
+
+    fn our_root() -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(ROOT.into()).unwrap();
+        roots
+    }
+
+    #[tokio::test]
+    async fn a_host_that_proves_its_name_is_heard() {
+        let (answer, heard) = ask("localhost", our_root()).await;
+        assert_eq!(answer.ok().unwrap().body, "{}");
+        let heard = heard.join().unwrap();
+        assert!(heard.starts_with("GET /x HTTP/1.1\r\n") && heard.contains("Bearer CANARY"));
+    }
+
+    #[tokio::test]
+    async fn a_host_that_does_not_prove_its_name_hears_nothing() {
+        let public = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        for (host, roots) in [("localhost", public), ("127.0.0.1", our_root())] {
+            let (answer, heard) = ask(host, roots).await;
+            assert!(matches!(answer, Err(ReadError::Unavailable(_))), "{host}");
+            assert_eq!(heard.join().unwrap(), "", "{host}");
+        }
+    }
 
     #[test]
     fn only_public_addresses_are_reached() {

@@ -6,6 +6,7 @@ use domain::change_proposal::Branch;
 use domain::ids::{Host, ReviewId};
 use domain::observation::Fact;
 use domain::provenance::SeenCommit;
+use domain::pull_request::Merge;
 use domain::review::{Overall, ReviewerKind};
 use domain::trailers::{FactoryTrailers, TrailerFault};
 use domain::words::Text;
@@ -182,6 +183,14 @@ async fn a_pull_request_of_somebody_else_or_without_its_words_is_refused() {
         let failed = github(&server).pull_request(&home(), number(7), now()).await;
         assert_eq!(failure(failed), expected);
     }
+}
+
+#[tokio::test]
+async fn a_test_merge_decides_nothing_whatever_it_is() {
+    let odd = with(pull_request(7, 'a'), "/merge_commit_sha", "none yet".into());
+    let server = Server::start(Script::default().on(PULL, Reply::json(&odd)));
+    let seen = github(&server).pull_request(&home(), number(7), now()).await.unwrap();
+    assert_eq!(seen.value.content.words.merge, Merge::No);
 }
 
 #[tokio::test]

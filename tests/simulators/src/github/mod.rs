@@ -33,6 +33,9 @@ mod rest;
 mod reviews;
 mod runs;
 mod specs;
+#[cfg(test)]
+mod tests;
+mod truth;
 mod world;
 
 use std::{
@@ -52,6 +55,7 @@ pub use refusal::Refusal;
 pub use rest::{Fault, Request, Route, Server};
 pub use runs::RunSpec;
 pub use specs::{CommitSpec, MergeSpec, PullRequestSpec, RepositorySpec, ReviewSpec};
+pub use truth::{Outcome, PullRequestTruth, ReviewTruth};
 pub use world::{Access, Permissions};
 
 use clock::Clock;

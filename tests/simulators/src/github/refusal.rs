@@ -87,7 +87,4 @@ pub enum Refusal {
     /// The run's state does not allow this.
     #[error("workflow run {0} is in another state")]
     RunState(u64),
-    /// The key is no RSA public key.
-    #[error("no RSA public key")]
-    BadKey,
 }

@@ -59,7 +59,29 @@ impl From<Refusal> for Answer {
             Refusal::NoSuchCommit(sha) => {
                 Self::refused(422, &format!("No commit found for SHA: {sha}"))
             }
-            _ => Self::not_found(),
+            Refusal::NoSuchAccount(_)
+            | Refusal::NoSuchRepository(_)
+            | Refusal::NoSuchPullRequest(_)
+            | Refusal::NoSuchReview(_)
+            | Refusal::NoSuchRun(_)
+            | Refusal::NoSuchApp(_)
+            | Refusal::NoSuchInstallation(_) => Self::not_found(),
+            // These refuse changes, and no change is made by REST.
+            Refusal::NameTaken(_)
+            | Refusal::Archived(_)
+            | Refusal::BadPath(_)
+            | Refusal::NotFastForward(_)
+            | Refusal::DefaultBranch(_)
+            | Refusal::NothingToMerge { .. }
+            | Refusal::AlreadyOpen(_)
+            | Refusal::NotOpen(_)
+            | Refusal::NotReopenable(_)
+            | Refusal::Draft(_)
+            | Refusal::Conflict(_)
+            | Refusal::OwnPullRequest(_)
+            | Refusal::ReviewState(_)
+            | Refusal::Queue(_)
+            | Refusal::RunState(_) => Self::refused(422, "Validation Failed"),
         }
     }
 }

@@ -216,7 +216,7 @@ impl Simulation {
     ) -> Result<(), Refusal> {
         let head = self.world.pull(repository, number)?.head.sha;
         let objects = self.world.objects_of(repository)?;
-        if !objects.descends(pushed.after, head) || objects.descends(pushed.before, head) {
+        if !objects.descends(pushed.after, head) {
             return Ok(());
         }
         // The first commit of the base that has it: the head itself, or somebody's merge.

@@ -131,6 +131,9 @@ fn what_conflicts_is_refused_and_changes_nothing() {
         let refused = scene.github.merge(scene.repository, number, method, &scene.bob);
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{method:?}");
     }
+    // The queue tells that it was queued before it tries; what is refused is not told at all.
+    let refused = scene.github.enqueue(scene.repository, number, Method::Merge, &scene.bob);
+    assert!(matches!(refused, Err(Refusal::Conflict(_))));
     assert_eq!(scene.tip("main"), main);
     assert!(scene.taken().is_empty());
 }

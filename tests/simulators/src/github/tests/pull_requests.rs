@@ -120,6 +120,25 @@ fn deleting_the_head_closes_and_only_a_kept_head_reopens() {
 }
 
 #[test]
+fn a_head_that_was_rewritten_while_closed_does_not_reopen() {
+    let scene = Scene::new();
+    let number = scene.open("topic");
+    let (github, repository, ada) = (&scene.github, scene.repository, &scene.ada);
+    let told = scene.tip("topic");
+    github.close(repository, number, ada).unwrap();
+    let more = scene.push("topic", "b.txt", "2");
+    // A closed pull request does not follow its head.
+    assert_eq!(github.pull_request(repository, number).unwrap().head_sha, told);
+    let spec = CommitSpec::on(scene.tip("main"), "Rewrite").file("c.txt", "3").by(ada);
+    let other = github.commit(repository, spec).unwrap();
+    github.force_push(repository, "topic", other, ada).unwrap();
+    assert_eq!(github.reopen(repository, number, ada), Err(Refusal::NotReopenable(number)));
+    github.force_push(repository, "topic", more, ada).unwrap();
+    github.reopen(repository, number, ada).unwrap();
+    assert_eq!(github.pull_request(repository, number).unwrap().head_sha, more);
+}
+
+#[test]
 fn what_was_based_on_a_merged_branch_follows_it_and_else_is_closed() {
     let scene = Scene::new();
     let first = scene.open("first");

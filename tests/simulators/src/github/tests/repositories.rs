@@ -28,6 +28,9 @@ async fn a_former_name_leads_to_the_number_until_it_is_taken() {
     assert_eq!(client.get("/repos/acme/api/pulls/1").await.status, 404);
     let taken = github.rename(repository, "API", &scene.ada);
     assert_eq!(taken, Err(Refusal::NameTaken("acme/API".to_owned())));
+    // Once taken, the name leads to the first one no more, also when the second one is gone.
+    github.delete_repository(other, &scene.ada).unwrap();
+    assert_eq!(client.get("/repos/acme/api").await.status, 404);
 }
 
 #[tokio::test]

@@ -12,7 +12,8 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("domain", &[]),
     ("ports", &["domain"]),
     ("github", &["domain"]),
-    ("github_api", &["domain", "ports"]),
+    // One dialect: what is delivered and what is read are the same words.
+    ("github_api", &["domain", "github", "ports"]),
     ("mirror_store", &["domain", "ports"]),
     ("queues", &["domain", "ports"]),
     ("secrets", &["ports"]),

@@ -16,8 +16,8 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 const PATH_CHARACTERS_MAX: usize = 100;
 
 /// An object, and nothing but an object: a derived struct alone would take an array of its fields' values, too.
-#[derive(Debug)]
-pub(crate) struct Strict<T>(pub(crate) T);
+#[derive(Debug, Clone)]
+pub struct Strict<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -70,10 +70,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// A time as GitHub writes it: RFC 3339 with any offset and perhaps a fraction, or whole seconds since 1970. Kept to the
-/// microsecond; GitHub's times have a resolution of a second, rarely of a millisecond.
+/// A time as GitHub writes it: RFC 3339 with any offset and perhaps a fraction, or whole seconds since 1970.
+///
+/// Kept to the microsecond; GitHub's times have a resolution of a second, rarely of a millisecond. Deliveries and answers of
+/// REST are read by this one, or a snapshot that came both ways would contradict itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Time(pub(crate) Timestamp);
+pub struct Time(pub Timestamp);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -9,5 +9,5 @@
 pub mod body;
 pub mod events;
 pub mod headers;
-mod json;
+pub mod json;
 pub mod verify;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use domain::ids::RepositoryId;
+use github::json::Time;
 use hyper::Method;
 use hyper::header::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
@@ -17,7 +18,6 @@ use crate::client::{Answer, AskedAs, GitHub, Question, bearer};
 use crate::connection::{ConnectError, Secret};
 use crate::error::{NoAccess, ReadError, mismatch, unreadable};
 use crate::limits::Judged;
-use crate::time::Time;
 use crate::wire::{self, required};
 
 /// A token is renewed this long before it expires: a read that began with it must also end with it.

@@ -1,10 +1,11 @@
 //! A branch.
 
 use domain::ids::CommitId;
+use github::json::Strict;
 use serde::Deserialize;
 
 use crate::error::ReadError;
-use crate::wire::{Strict, commit_id, required};
+use crate::wire::{commit_id, required};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Branch {

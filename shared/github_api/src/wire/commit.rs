@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use domain::ids::{CommitId, PullRequestNumber, TreeId};
 use domain::provenance::SeenCommit;
 use domain::trailers::{FactoryTrailers, Trailers};
+use github::json::Strict;
 use serde::Deserialize;
 
 use crate::error::{ReadError, unreadable};
-use crate::wire::{Strict, commit_id, required};
+use crate::wire::{commit_id, required};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Commit {

@@ -7,40 +7,15 @@ pub(crate) mod repository;
 pub(crate) mod review;
 pub(crate) mod run;
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use domain::ids::{AccountId, CommitId, RepositoryId};
+use github::json::Strict;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
 
 use crate::error::{ReadError, mismatch, unreadable};
 
 /// Longest path of a field that an error repeats.
 const PATH_CHARACTERS_MAX: usize = 100;
-
-/// An object, and nothing but an object: a derived struct alone would take an array of its fields' values, too.
-#[derive(Debug, Clone)]
-pub(crate) struct Strict<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map))
-            }
-        }
-        deserializer.deserialize_map(Object(PhantomData)).map(Strict)
-    }
-}
 
 /// Something of which only its id matters: a repository, an account.
 #[derive(Debug, Clone, Deserialize)]
@@ -136,6 +111,8 @@ pub(crate) fn optional_commit(
 
 #[cfg(test)]
 mod tests {
+    use std::fmt;
+
     use super::*;
 
     #[derive(Debug, Deserialize)]

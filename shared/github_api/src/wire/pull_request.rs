@@ -5,13 +5,13 @@ use domain::pull_request::{
     AutoMerge, Labels, Merge, PullRequestContent, PullRequestFact, PullRequestWords,
 };
 use domain::words::{Text, Word};
+use github::json::{Strict, Time};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{ReadError, unreadable};
-use crate::time::Time;
 use crate::wire::{
-    Numbered, Strict, account, commit_id, optional_commit, optional_repository, required, same,
+    Numbered, account, commit_id, optional_commit, optional_repository, required, same,
     same_repository,
 };
 

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use domain::ids::RepositoryId;
 use domain::words::Text;
+use github::json::Strict;
 use serde::Deserialize;
 
 use crate::error::ReadError;
-use crate::wire::{Strict, required, same_repository};
+use crate::wire::{required, same_repository};
 
 /// What the credentials of a connection may do in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,11 +3,11 @@
 use domain::ids::{AccountId, ReviewId};
 use domain::review::{ReviewContent, ReviewWords, ReviewerKind};
 use domain::words::Word;
+use github::json::{Strict, Time};
 use serde::Deserialize;
 
 use crate::error::{ReadError, unreadable};
-use crate::time::Time;
-use crate::wire::{Strict, optional_commit, required};
+use crate::wire::{optional_commit, required};
 
 /// Stands for accounts that are gone, all of them.
 const GHOST: &str = "ghost";

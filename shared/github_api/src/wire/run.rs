@@ -4,11 +4,11 @@ use domain::ids::{Attempt, RepositoryId, RunId};
 use domain::observation::RunFact;
 use domain::pipeline_run::{NativeWords, RunContent};
 use domain::words::{Text, Word};
+use github::json::{Strict, Time};
 use serde::Deserialize;
 
 use crate::error::ReadError;
-use crate::time::Time;
-use crate::wire::{Numbered, Strict, optional_repository, required, same, same_repository};
+use crate::wire::{Numbered, optional_repository, required, same, same_repository};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Run {

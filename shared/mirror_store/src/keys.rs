@@ -48,7 +48,11 @@ pub(crate) fn commit((repository, commit): &CommitKey) -> String {
 /// The shard of the due index that a proposal belongs to.
 pub(crate) fn proposal_due_shard(id: ProposalId) -> String {
     let (_, low) = id.0.as_u64_pair();
-    format!("{:02}", low % DUE_SHARDS)
+    shard(low)
+}
+
+fn shard(number: u64) -> String {
+    format!("{:02}", number % DUE_SHARDS)
 }
 
 /// The key of a repository's registration.
@@ -65,8 +69,7 @@ pub(crate) fn delivery(delivery: &Delivery) -> String {
 /// The shard of the due index that a subject belongs to.
 pub(crate) fn due_shard(run: PipelineRunId, job: Option<JobId>) -> String {
     let (_, low) = run.as_uuid().as_u64_pair();
-    let shard = (low ^ job.map_or(0, |job| job.0)) % DUE_SHARDS;
-    format!("{shard:02}")
+    shard(low ^ job.map_or(0, |job| job.0))
 }
 
 /// The partition of a project's runs in the index `byProject`.

@@ -28,21 +28,23 @@ use crate::parts::{
     write_marks, write_owner, write_repository,
 };
 
-/// Why a list of commits may be wrong.
-const COMMITS: &str = "listedIn";
+/// The pull requests in whose list of commits a commit was read.
+const LISTED_IN: &str = "listedIn";
 
 /// A proposal's item, without its commits. What follows from facts is written beside them for whoever reads the table; it
 /// is derived again when it is read here.
 #[must_use]
 pub fn proposal_item(proposal: &ChangeProposal) -> Item {
     let declared = &proposal.declared;
+    let state = proposal.state();
     let mut item = Writer::new(&[
         ("pk", keys::proposal_partition(declared.id)),
         ("sk", keys::PROPOSAL.to_owned()),
         ("projectKey", keys::project(&declared.owner)),
-        ("stateKey", format!("{}#{}", proposal.state(), declared.id)),
+        ("stateKey", format!("{state}#{}", declared.id)),
     ]);
     write_declared(&mut item, declared);
+    item.text("state", state);
     write_derived(&mut item, proposal);
     write_branch(&mut item, &proposal.observed.branch);
     let mut pull_requests = Writer::default();
@@ -114,7 +116,7 @@ pub fn commit_item(
             item.text("changeSetSha256", change_set);
         }
     }
-    item.list(COMMITS, commit.listed_in.iter().map(ToString::to_string));
+    item.list(LISTED_IN, commit.listed_in.iter().map(ToString::to_string));
     item.text("provenance", provenance.as_str());
     item.finish()
 }
@@ -129,7 +131,7 @@ pub fn read_commit(item: &Item) -> Result<(CommitKey, SeenCommit), UnreadableIte
     let parents = item.list("parents")?.into_iter().map(|id| CommitId::new(id).ok());
     let parents: Option<Vec<_>> = parents.collect();
     let number = |text: &str| text.parse().ok().and_then(|n| PullRequestNumber::new(n).ok());
-    let listed_in: Option<BTreeSet<_>> = item.list(COMMITS)?.into_iter().map(number).collect();
+    let listed_in: Option<BTreeSet<_>> = item.list(LISTED_IN)?.into_iter().map(number).collect();
     let fault = item.parsed_optional("trailerFault", TrailerFault::from_word)?;
     let trailers = match (fault, item.parsed_optional("runId", |id| Uuid::try_parse(id).ok())?) {
         (Some(fault), _) => FactoryTrailers::Wrong(fault),
@@ -143,7 +145,7 @@ pub fn read_commit(item: &Item) -> Result<(CommitKey, SeenCommit), UnreadableIte
         tree: item.parsed("tree", |id| TreeId::new(id).ok())?,
         parents: parents.ok_or_else(|| unreadable("parents", "is not of its form"))?,
         trailers,
-        listed_in: listed_in.ok_or_else(|| unreadable(COMMITS, "is not of its form"))?,
+        listed_in: listed_in.ok_or_else(|| unreadable(LISTED_IN, "is not of its form"))?,
     };
     Ok((key, seen))
 }
@@ -185,13 +187,13 @@ fn read_declared(item: &Reader<'_>) -> Result<Declared, UnreadableItem> {
 
 /// What SPEC's readers of the table look for.
 fn write_derived(item: &mut Writer, proposal: &ChangeProposal) {
-    item.text("state", proposal.state());
-    item.optional("pullRequestRef", proposal.leading().map(|leading| leading.number));
+    let leading = proposal.leading();
+    item.optional("pullRequestRef", leading.map(|leading| leading.number));
     item.optional("mergedCommit", proposal.merged_commit());
-    item.optional("updatedAt", proposal.leading().map(|leading| leading.mirror.version.at));
+    item.optional("updatedAt", leading.map(|leading| leading.mirror.version.at));
     item.flag("mergedWithoutApproval", proposal.merged_without_approval().into());
-    let irregular = proposal.announced.map(|announced| announced.transition());
-    item.flag("irregularTransition", Flag::from(irregular == Some(Transition::Irregular)));
+    let transition = proposal.announced.map(|announced| announced.transition());
+    item.flag("irregularTransition", Flag::from(transition == Some(Transition::Irregular)));
     item.texts("irregular", proposal.irregular().into_iter().map(Irregular::as_str));
     item.flag("confirmed", proposal.is_confirmed().into());
 }
